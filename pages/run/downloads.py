@@ -1,44 +1,34 @@
-"""Downloads of a run: the report, its sources, places and tables.
+"""Downloads of a run: the files of the registry of export formats.
 
-Each format is a DownloadFormat; its file is built when somebody clicks its button.
+A file is built when somebody clicks its button.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import streamlit as st
 
-import research
 from pages.shared import errors
 from pages.shared.localization import current_language, t
 from pages.shared.login import current_owner
 from research import (
     CitedAnswer,
-    Place,
-    QueryResult,
+    ExportFile,
+    ExportOptions,
     Report,
     StoreError,
     application,
     export_file_name,
-    has_line_on_globe,
-    is_on_globe,
-    localise_rows,
-    places_csv,
-    places_geojson,
-    places_kml,
-    provenance_lines,
-    report_json,
-    report_markdown,
-    rows_csv,
-    rows_excel,
+    has_cited_table,
+    list_exports,
 )
 
 _log = logging.getLogger(__name__)
-_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-_XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _MARKDOWN_KEY, _FAILED_KEY = "markdown", "downloads_failed"  # in the session
 FORMAT_GROUPS = (
     "report",
@@ -54,7 +44,21 @@ DEFAULT_GROUPS = (
 DEFAULT_PREFERENCE = "download"  # name of the preference that holds the usual format
 DEFAULT_FORMAT = "md"  # usual format before the first download
 
-BuildFile = Callable[[], str | bytes]
+_GROUP_BY_CONTENT = {"table": "tables", "answer tables": "tables", "rows": "tables", "everything": "all"}
+_ICONS = {
+    "md": ":material/download:",
+    "pdf": ":material/picture_as_pdf:",
+    "page": ":material/html:",
+    "notes": ":material/superscript:",
+    "json": ":material/data_object:",
+}
+_GROUP_ICONS = {
+    "report": ":material/description:",
+    "sources": ":material/format_quote:",
+    "places": ":material/place:",
+    "tables": ":material/table:",
+    "all": ":material/folder_zip:",
+}
 
 
 class DownloadFormat(NamedTuple):
@@ -63,11 +67,10 @@ class DownloadFormat(NamedTuple):
     kind: str  # part of its widget key
     group: str
     label: str  # on its button
+    label_as_default: str  # on the button of the usual format
     suffix: str
     mime: str
-    icon: str
-    build: BuildFile
-    table_number: int = 0  # 0 unless there are several tables
+    build: Callable[[], bytes]
 
 
 def draw(report: Report, cited: CitedAnswer | None) -> None:
@@ -94,133 +97,49 @@ def draw(report: Report, cited: CitedAnswer | None) -> None:
 
 def list_formats(report: Report, cited: CitedAnswer | None) -> Iterator[DownloadFormat]:
     """Yield the formats of a run in the order in which they are offered."""
-    yield DownloadFormat("md", "report", t("download.md"), ".md", "text/markdown",
-                 ":material/download:",
-                 lambda: report_markdown(report, cited, citation_format="links"))  # fmt: skip
-    for kind, ending, mime, icon in (
-        ("pdf", "pdf", "application/pdf", ":material/picture_as_pdf:"),
-        ("docx", "docx", _DOCX, ":material/description:"),
-        ("page", "html", "text/html", ":material/html:"),
-    ):
-        yield DownloadFormat(kind, "report", t(f"download.{kind}"), f".{ending}", mime, icon,
-                     lambda ending=ending: research.export_report(report, cited, ending))  # fmt: skip
-    yield DownloadFormat("notes", "report", t("download.notes"), ".footnotes.md", "text/markdown",
-                 ":material/superscript:",
-                 lambda: report_markdown(report, cited, citation_format="footnotes"))  # fmt: skip
-    yield DownloadFormat("json", "report", t("download.json"), ".json", "application/json",
-                 ":material/data_object:", lambda: report_json(report, cited))  # fmt: skip
-    if cited is not None and cited.sources:
-        yield from _source_formats(report, cited)
-    yield from _place_formats(report, cited)
-    if research.has_cited_table(report):
-        yield from _grid_formats(report, cited)
-    else:
-        yield from _answer_table_formats(report, cited)
-    yield from _row_formats(report, cited)
-    yield DownloadFormat("zip", "all", t("download.zip"), ".zip", "application/zip",
-                 ":material/folder_zip:", lambda: research.report_zip(report, cited))  # fmt: skip
-
-
-def _source_formats(report: Report, cited: CitedAnswer) -> Iterator[DownloadFormat]:
-    for kind, ending, mime in (
-        ("csl", "csl.json", "application/vnd.citationstyles.csl+json"),
-        ("bib", "bib", "application/x-bibtex"),
-        ("ris", "ris", "application/x-research-info-systems"),
-    ):
-        yield DownloadFormat(kind, "sources", t(f"download.{kind}"), f".{ending}", mime,
-                     ":material/format_quote:",
-                     lambda ending=ending: research.export_report(report, cited, ending))  # fmt: skip
-    yield DownloadFormat("sources_csv", "sources", t("download.sources_csv"), ".sources.csv", "text/csv",
-                 ":material/format_quote:", lambda: research.sources_csv(cited.sources))  # fmt: skip
-
-
-def _grid_formats(report: Report, cited: CitedAnswer | None) -> Iterator[DownloadFormat]:
-    """Yield the formats of a table whose cells have their own evidence."""
-    for kind, ending, mime in (
-        ("xlsx", "xlsx", _XLSX),
-        ("csv", "csv", "text/csv"),
-        ("parquet", "parquet", "application/vnd.apache.parquet"),
-        ("md", "table.md", "text/markdown"),
-        ("json", "table.json", "application/json"),
-    ):
-        yield DownloadFormat(f"grid_{kind}", "tables", t(f"download.grid_{kind}"), f".{ending}", mime,
-                     ":material/table:",
-                     lambda ending=ending: research.export_report(report, cited, ending))  # fmt: skip
-
-
-def _answer_table_formats(report: Report, cited: CitedAnswer | None) -> Iterator[DownloadFormat]:
-    """Yield the formats of the tables that a model wrote into the answer."""
-    tables = research.answer_tables(cited) if cited else ()
-    if tables:
-        provenance = provenance_lines(report, cited)
-        files: tuple[tuple[str, str, str, BuildFile], ...] = (
-            ("csv", ".csv", "text/csv", lambda: research.answer_tables_csv(tables)),
-            ("excel", ".xlsx", _XLSX, lambda: research.answer_tables_excel(tables, provenance)),
+    language, settings = current_language(), application.get_services(owner=current_owner()).settings
+    files = [file for file in list_exports(report, cited) if _is_offered(file, report, cited)]
+    part_counts = Counter(file.format.key for file in files)
+    for file in files:
+        export_format = file.format
+        options = ExportOptions.from_settings(settings, language=language, part=file.part)
+        label = export_format.label.text(language)
+        short_label = (export_format.short_label or export_format.label).text(language)
+        yield DownloadFormat(
+            f"{export_format.key}_{file.part}" if file.part else export_format.key,
+            _GROUP_BY_CONTENT.get(export_format.content, export_format.content),
+            f"{label} {file.part}" if part_counts[export_format.key] > 1 else label,
+            t("download.now", format=short_label),
+            f".{file.suffix}",
+            export_format.mime,
+            partial(export_format.write, report, cited, options),
         )
-        for kind, suffix, mime, make in files:
-            yield DownloadFormat(f"answer_{kind}", "tables", t(f"download.answer_{kind}"), f".tables{suffix}",
-                         mime, ":material/table:", make)  # fmt: skip
 
 
-def _place_formats(report: Report, cited: CitedAnswer | None) -> Iterator[DownloadFormat]:
-    places_by_id: dict[str, Place] = {}
-    for item in report.evidence:
-        if item.place and is_on_globe(item.place):
-            places_by_id.setdefault(item.place.id, item.place)
-    places, title = tuple(places_by_id.values()), report.run.question
-    if not places:
-        return
-    provenance = provenance_lines(report, cited)
-    routes = [item.way for item in report.evidence if item.way and has_line_on_globe(item.way)]
-    files: tuple[tuple[str, str, str, BuildFile], ...] = (
-        ("geojson", ".geojson", "application/geo+json", lambda: places_geojson(places, provenance, routes)),
-        (
-            "kml",
-            ".kml",
-            "application/vnd.google-earth.kml+xml",
-            lambda: places_kml(places, title, provenance, routes),
-        ),
-        ("csv", ".places.csv", "text/csv", lambda: places_csv(places)),
-    )
-    for kind, suffix, mime, make in files:
-        yield DownloadFormat(f"places_{kind}", "places", t(f"map.{kind}"), suffix, mime, ":material/place:", make)
-
-
-def _row_formats(report: Report, cited: CitedAnswer | None) -> Iterator[DownloadFormat]:
-    provenance, language = provenance_lines(report, cited), current_language()
-    tables = [finding.rows for finding in report.findings if finding.rows and finding.rows.rows]
-    for n, rows in enumerate(tables, 1):
-        table_number = n if len(tables) > 1 else 0
-        files: tuple[tuple[str, str, str, Callable[[QueryResult], bytes]], ...] = (
-            ("csv", ".csv", "text/csv", rows_csv),
-            ("excel", ".xlsx", _XLSX, lambda rows: rows_excel(localise_rows(rows, language), provenance)),
-        )
-        for kind, suffix, mime, write in files:
-            yield DownloadFormat(f"table{n}_{kind}", "tables", t(f"rows.{kind}"), f".rows{n}{suffix}", mime,
-                         ":material/table:", lambda write=write, rows=rows: write(rows),
-                         table_number)  # fmt: skip
+def _is_offered(file: ExportFile, report: Report, cited: CitedAnswer | None) -> bool:
+    """Return False for an empty list of sources, and for a table that the answer only repeats."""
+    if file.format.content == "answer tables":
+        return not has_cited_table(report)
+    return file.format.content != "sources" or bool(cited and cited.sources)
 
 
 def draw_button(report: Report, download: DownloadFormat, *, is_default: bool = False) -> None:
     """Draw the download button of a format; the default button has a label with a verb."""
-    label = f"{download.label} {download.table_number}" if download.table_number else download.label
-    build_file = create_builder(report, download, label, should_remember=not is_default)
+    build_file = create_builder(report, download, should_remember=not is_default)
     st.download_button(
-        t(f"download_now.{download.kind}") if is_default else label,
+        download.label_as_default if is_default else download.label,
         _cache_file(report, build_file) if is_default and download.kind == DEFAULT_FORMAT else build_file,
         # The name is generated, never taken from outside.
         file_name=export_file_name(report, download.suffix),
         mime=download.mime,
         key=f"download_{download.kind}_{report.run.id[:8]}",
         on_click="ignore",
-        icon=":material/download:" if is_default else download.icon,
+        icon=_ICONS["md"] if is_default else _ICONS.get(download.kind, _GROUP_ICONS[download.group]),
         type="secondary" if is_default else "tertiary",
     )
 
 
-def create_builder(
-    report: Report, download: DownloadFormat, label: str, *, should_remember: bool = False
-) -> Callable[[], bytes]:
+def create_builder(report: Report, download: DownloadFormat, *, should_remember: bool = False) -> Callable[[], bytes]:
     """Return a function that builds the file of a format.
 
     With `should_remember`, a format of DEFAULT_GROUPS then becomes the visitor's usual one. A
@@ -236,11 +155,11 @@ def create_builder(
         except Exception as error:  # noqa: BLE001 - any failure leaves no file
             error_id = errors.log_error(error)
             _log.error("error %s: the %s file of run %s", error_id, download.kind, report.run.id)
-            failures.setdefault(report.run.id, []).append((label, error_id))
+            failures.setdefault(report.run.id, []).append((download.label, error_id))
             raise RuntimeError("the file could not be made") from None
         if should_remember and download.group in DEFAULT_GROUPS:
             remember_format(download.kind, owner)
-        return data.encode("utf-8", "replace") if isinstance(data, str) else data
+        return data
 
     return build_file
 

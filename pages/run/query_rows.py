@@ -7,6 +7,7 @@ text, whatever they look like.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -20,6 +21,9 @@ from pages.shared.localization import browser_language, current_language, format
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
 from research import (
+    EXPORT_FORMATS,
+    ExportFormat,
+    ExportOptions,
     Finding,
     QueryResult,
     QuestionError,
@@ -31,11 +35,9 @@ from research import (
     export_file_name,
     export_rows,
     localise_rows,
+    number_report_answer,
     read_database_page,
     rows_arrow_table,
-    rows_csv,
-    rows_excel,
-    rows_parquet,
 )
 
 SQL_TOOL = "sql"  # search tool whose query is an SQL statement
@@ -50,17 +52,7 @@ MAX_EXPORT_ROWS = 1_000_000
 MAX_UNSCROLLED_ROWS, HEIGHT_PIXELS = 12, 420  # a longer table gets a fixed height
 MAX_ROW_CHARS = 400  # of the text of a selected row
 OFFERED = 5  # questions offered when no model is set up
-FILE_FORMATS: tuple[tuple[str, str, str, str, Callable[[QueryResult], bytes]], ...] = (
-    ("rows.csv", ".csv", "text/csv", ":material/table:", rows_csv),
-    (
-        "rows.excel",
-        ".xlsx",
-        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-        ":material/table_view:",
-        rows_excel,
-    ),
-    ("rows.parquet", ".parquet", "application/vnd.apache.parquet", ":material/view_column:", rows_parquet),
-)
+FILE_ICONS = {"csv": ":material/table:", "xlsx": ":material/table_view:", "parquet": ":material/view_column:"}
 
 
 def draw(report: Report) -> None:
@@ -69,6 +61,7 @@ def draw(report: Report) -> None:
     if any(finding.reason == "no model" for finding in report.findings):
         _alternatives(report.run.id[:8], database)
     findings = [item for item in report.findings if item.rows or item.steps or item.task.tool == SQL_TOOL]
+    part = 0  # number of the result among those with rows
     for n, finding in enumerate(findings):
         key = f"{report.run.id[:8]}_{n}"
         if len(findings) > 1 or finding.task.query != report.run.question:
@@ -77,7 +70,8 @@ def draw(report: Report) -> None:
             name = f"{export_file_name(report, '')[:-1]}-rows{n + 1 if n else ''}"
             if not (finding.rows.truncated and _draw_further_page(finding.rows, key, database)):
                 _draw_table(finding, finding.rows, key, report.run.id[:8])
-            _draw_row_downloads(finding.rows, name, key)
+            part += 1
+            _draw_row_downloads(report, part, name, key)
             if finding.rows.truncated:
                 _draw_full_export(finding.rows, name, key, database)
             chart.draw(finding.rows, localise_rows(finding.rows, current_language()), key)
@@ -197,9 +191,10 @@ def _draw_full_export(query_result: QueryResult, name: str, key: str, database: 
     with st.popover(t("rows.all"), icon=":material/download_for_offline:", key=f"all_{key}"):
         st.caption(t("rows.all_help", n=format_number(MAX_EXPORT_ROWS)))
         with st.container(horizontal=True):
-            for label_key, suffix, _, icon, _ in FILE_FORMATS:
-                if st.button(t(label_key), key=f"all_{suffix[1:]}_{key}", icon=icon):
-                    st.session_state[cache_key] = _export_all(query_result, f"{name}-all{suffix}", database, owner)
+            for ending, export_format in _row_formats().items():
+                label = export_format.label.text(current_language())
+                if st.button(label, key=f"all_{ending}_{key}", icon=FILE_ICONS.get(ending)):
+                    st.session_state[cache_key] = _export_all(query_result, f"{name}-all.{ending}", database, owner)
         if export := st.session_state.get(cache_key):
             address, count, has_more = export
             label = t("rows.all_more" if has_more else "rows.all_made", n=format_number(count))
@@ -340,23 +335,30 @@ def coverage_text(query_result: QueryResult) -> str:
     return " · ".join(facts)
 
 
-def _draw_row_downloads(query_result: QueryResult, file_stem: str, key: str) -> None:
-    """Draw a download button for each file format of the rows.
+def _row_formats() -> dict[str, ExportFormat]:
+    """Return the formats of database rows by the ending of their files."""
+    return {item.suffix.rpartition(".")[2]: item for item in EXPORT_FORMATS if item.content == "rows"}
+
+
+def _draw_row_downloads(report: Report, part: int, file_stem: str, key: str) -> None:
+    """Draw a download button for each file format of a result.
 
     Only the workbook has localised headings; the other formats, meant for programs, keep the names
     of the database.
     """
-    localised = localise_rows(query_result, current_language())
+    language, settings = current_language(), application.get_services(owner=current_owner()).settings
+    options = ExportOptions.from_settings(settings, language=language, part=part)
+    cited = number_report_answer(report)
     with st.container(horizontal=True, vertical_alignment="center"):
-        for label_key, suffix, mime, icon, make in FILE_FORMATS:
+        for ending, export_format in _row_formats().items():
             st.download_button(
-                t(label_key),
-                lambda make=make: make(localised if make is rows_excel else query_result),
-                file_name=f"{file_stem}{suffix}",
-                mime=mime,
-                key=f"rows_{suffix[1:]}_{key}",
+                export_format.label.text(language),
+                partial(export_format.write, report, cited, options),
+                file_name=f"{file_stem}.{ending}",
+                mime=export_format.mime,
+                key=f"rows_{ending}_{key}",
                 on_click="ignore",
-                icon=icon,
+                icon=FILE_ICONS.get(ending),
             )
 
 

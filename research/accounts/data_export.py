@@ -26,6 +26,7 @@ from research.citations.numbering import number_report_answer
 from research.core.errors import mask_secrets
 from research.core.i18n import translator
 from research.core.records import Record, Run
+from research.export.formats import export_report
 from research.sources.library.index import Library
 from research.storage import tables
 from research.storage.sqlite_files import StoreError, make_private_file, make_private_folder
@@ -233,14 +234,11 @@ class DataExports:
         return self._update(owner, export, done_count=total, total_count=total, failed_count=failed)
 
     def _run_files(self, run: Run, number: int) -> Iterator[tuple[str, bytes]]:
-        from research.export.markdown import report_markdown
-        from research.export.report_json import report_json
-
         report = self._store.report(run)
         cited = number_report_answer(report) if report.answer else None
         name = f"runs/{run.created.astimezone(UTC):%Y-%m-%d}-{number:05}"
-        yield f"{name}.json", _encode_text(report_json(report, cited))
-        yield f"{name}.md", _encode_text(report_markdown(report, cited, citation_format="links"))
+        for suffix in ("json", "md"):
+            yield f"{name}.{suffix}", export_report(report, cited, suffix)
 
     def _personal_data(self, owner: str) -> dict[str, Any]:
         """Collect what an owner has set and named, without any key."""

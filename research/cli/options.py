@@ -152,8 +152,7 @@ def add_output_options(parser: argparse.ArgumentParser, is_table: bool = False) 
 
 def output_suffixes(is_table: bool = False) -> tuple[str, ...]:
     """Return the file suffixes of the formats of a report, or of a table."""
-    table_formats = research.TABLE_FORMATS if is_table else ()
-    return (*(f".{ending}" for ending in (*table_formats, *research.REPORT_FORMATS)), ".zip")
+    return tuple(f".{item.suffix}" for item in research.file_formats(for_table=is_table))
 
 
 def add_save_option(parser: argparse.ArgumentParser) -> None:

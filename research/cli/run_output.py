@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import argparse
     from datetime import datetime
 
-    from research import CitationFormat, CitedAnswer, Report, Run, RunOptions, Task
+    from research import CitationFormat, CitedAnswer, ExportOptions, Report, Run, RunOptions, Task
 
 
 def read_question(args: argparse.Namespace) -> str:
@@ -218,19 +218,19 @@ def write_finished(report: Report, args: argparse.Namespace) -> int:
 def write_report(report: Report, answer: CitedAnswer | None, args: argparse.Namespace) -> None:
     """Write the report to the file or the standard output, as the options specify."""
     if args.output:
-        _write_file(args.output, _chosen_format(args), report, answer, args.citations or "links")
+        _write_file(args.output, _chosen_suffix(args), report, answer, args.citations)
         return
-    cites: CitationFormat = args.citations or "numbers"
-    table = getattr(args, "table", False) and research.has_cited_table(report)
-    print_output(
-        escape_json(
-            research.export_report(report, answer, "table.json").decode()
-            if table
-            else research.report_json(report, answer)
-        )
-        if args.json
-        else research.report_markdown(report, answer, citation_format=cites)
-    )
+    if args.json:
+        has_table = getattr(args, "table", False) and research.has_cited_table(report)
+        suffix = "table.json" if has_table else "json"
+        print_output(escape_json(research.export_report(report, answer, suffix, _options(args.citations)).decode()))
+    else:
+        print_output(research.report_markdown(report, answer, _options(args.citations)))
+
+
+def _options(citations: CitationFormat | None) -> ExportOptions:
+    settings = research.application.get_application().settings
+    return research.ExportOptions.from_settings(settings, citation_format=citations)
 
 
 def task_line(task: Task) -> str:
@@ -248,45 +248,39 @@ def check_output(path: Path | None, is_table: bool = False) -> None:
         return
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise CommandError(EXIT_USAGE, f"{path} cannot be written: it is a folder, or its folder is missing.")
-    if not _output_format(path, is_table):
+    if not _output_suffix(path, is_table):
         raise CommandError(
             EXIT_USAGE,
             f"{path} does not end in a report format; use one of {', '.join(output_suffixes(is_table))}.",
         )
 
 
-def _output_format(path: Path, is_table: bool = False) -> str:
-    """Return the format of a file name: Markdown without a suffix, "" for an unknown one."""
-    name = path.name.lower()
+def _output_suffix(path: Path, is_table: bool = False) -> str:
+    """Return the suffix of the format of a file: Markdown without a suffix, "" for an unknown one."""
     if path.suffix.lower() in ("", ".txt", ".markdown"):
         return "md"
-    return "zip" if name.endswith(".zip") else research.infer_export_format(name, is_table)
+    found = research.find_format(path.name, for_table=is_table)
+    return found.suffix if found else ""
 
 
-def _chosen_format(args: argparse.Namespace) -> str:
+def _chosen_suffix(args: argparse.Namespace) -> str:
     table = getattr(args, "table", False)
-    return ("table.json" if table else "json") if args.json else _output_format(args.output, table)
+    return ("table.json" if table else "json") if args.json else _output_suffix(args.output, table)
 
 
 def _write_file(
-    path: Path, file_format: str, report: Report, answer: CitedAnswer | None, citations: CitationFormat
+    path: Path, suffix: str, report: Report, answer: CitedAnswer | None, citations: CitationFormat | None
 ) -> None:
     """Write a report to a file; if that fails, print it as Markdown."""
+    options = _options(citations)
     try:
-        if file_format == "md":
-            data = research.report_markdown(report, answer, citation_format=citations).encode()
-        else:
-            data = (
-                research.report_zip(report, answer)
-                if file_format == "zip"
-                else research.export_report(report, answer, file_format)
-            )
-        path.write_bytes(escape_json(data.decode()).encode() if file_format == "json" else data)
+        data = research.export_report(report, answer, suffix, options)
+        path.write_bytes(escape_json(data.decode()).encode() if suffix == "json" else data)
     except OSError as error:
         print_output(research.report_markdown(report, answer))
         raise CommandError(EXIT_FAILED, f"{path} cannot be written: {error.strerror or error}.") from error
     except Exception as error:  # the report has cost money: print it even if the format fails
-        logging.getLogger(__name__).exception("the %s file could not be made", file_format)
+        logging.getLogger(__name__).exception("the %s file could not be made", suffix)
         print_output(research.report_markdown(report, answer))
         raise CommandError(EXIT_FAILED, f"{path} could not be created ({type(error).__name__}).") from error
     print_message(EXIT_ANSWERED, f"The report is in {path}")

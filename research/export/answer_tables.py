@@ -1,103 +1,51 @@
-"""Tables of an answer as CSV and Excel.
-
-Cells are written as text and citations as [n]. Writes no file.
-"""
+"""Tables of an answer. Cells are written as text and citations as [n]."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from csv import writer
-from io import BytesIO, StringIO
-from typing import Any, NamedTuple
+from typing import Any
 
-from openpyxl import Workbook
-from openpyxl.styles import Font
-from openpyxl.utils import get_column_letter
-
-from research.citations.model_markdown import Node, replace_surrogates
+from research.citations.model_markdown import Node
 from research.citations.numbering import CitedAnswer, NumberedSpan
 from research.citations.support import group_spans
 from research.core.i18n import Translator
-from research.export.database_rows import add_about_sheet, write_cell
-from research.export.geo import spreadsheet_cell
+from research.core.records import Report
+from research.export.options import ExportOptions
+from research.export.provenance import provenance_lines
 from research.export.report_texts import report_translator
-
-_MAX_SHEET_NAME_CHARS = 31  # limit of Excel
-_INVALID_SHEET_NAME_CHAR = re.compile(r"[\[\]:*?/\\\x00-\x1f']")
-_COLUMN_WIDTH_RANGE = (8, 60)  # characters: minimum and maximum
-
-
-class AnswerTable(NamedTuple):
-    """A table of an answer: the heading above it and its rows, header row first."""
-
-    heading: str
-    rows: tuple[tuple[str, ...], ...]
+from research.export.table_csv import table_csv
+from research.export.table_excel import ABOUT_SHEET, Sheet, workbook_bytes
+from research.export.table_model import ExportTable, TableColumn
 
 
-def answer_tables(cited: CitedAnswer) -> list[AnswerTable]:
-    """Return all tables of an answer, in order."""
+def answer_tables(cited: CitedAnswer) -> list[ExportTable]:
+    """Return all tables of an answer, in order, each named by the heading above it."""
     translate = report_translator(cited.answer.language)
     heading = ""
-    tables: list[AnswerTable] = []
+    tables: list[ExportTable] = []
     for group in group_spans(cited):
         if group.spans[0].span.kind == "heading":
-            heading = _single_line(group.spans[0].span.text)
+            heading = " ".join(group.spans[0].span.text.split())
         for node in _headings_and_tables(group.nodes):
             if node["t"] == "h":
                 heading = _flatten(node["c"], (), translate)
             else:
-                cells = [[_flatten(c["c"], group.spans, translate) for c in row["c"]] for row in node["c"]]
-                tables.append(AnswerTable(heading, tuple(map(tuple, cells))))
+                names, *rows = ([_flatten(c["c"], group.spans, translate) for c in row["c"]] for row in node["c"])
+                tables.append(ExportTable(heading, [TableColumn(name) for name in names], rows))
     return tables
 
 
-def answer_tables_csv(tables: Sequence[AnswerTable]) -> bytes:
-    """Encode tables as UTF-8 CSV with a byte order mark.
-
-    Several tables are separated by an empty line, each below its heading or number. Cells are
-    escaped as in `research.export.geo.places_csv`.
-    """
-    out = StringIO()
-    lines = writer(out)  # as in RFC 4180
-    for at, table in enumerate(tables):
-        if len(tables) > 1:
-            lines.writerows([[]] * (at > 0) + [[spreadsheet_cell(table.heading or f"{at + 1}")]])
-        lines.writerows([spreadsheet_cell(value) for value in row] for row in table.rows)
-    return ("\ufeff" + replace_surrogates(out.getvalue())).encode()
+def answer_tables_csv(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
+    """Write the table of a number, or all tables, as CSV."""
+    tables = answer_tables(cited) if cited else []
+    return table_csv([tables[options.part - 1]] if options.part else tables)
 
 
-def answer_tables_excel(tables: Sequence[AnswerTable], provenance: Sequence[str] = ()) -> bytes:
-    """Build a workbook with a sheet per table and an "About" sheet with the provenance lines.
-
-    All cells are text.
-    """
-    book = Workbook()
-    book.remove(book.active)
-    for at, table in enumerate(tables, 1):
-        sheet = book.create_sheet(
-            f"{at} {_INVALID_SHEET_NAME_CHAR.sub(' ', replace_surrogates(table.heading))}"[
-                :_MAX_SHEET_NAME_CHARS
-            ].strip()
-        )
-        _fill_sheet(sheet, table)
-    add_about_sheet(book, provenance)
-    out = BytesIO()
-    book.save(out)
-    return out.getvalue()
-
-
-def _fill_sheet(sheet: Any, table: AnswerTable) -> None:
-    widths: dict[int, int] = {}
-    for line, row in enumerate(table.rows, 1):
-        for at, value in enumerate(row, 1):
-            cell = write_cell(sheet, line, at, replace_surrogates(value))
-            cell.font = Font(bold=line == 1)
-            widths[at] = max(widths.get(at, 0), len(value))
-    for at, width in widths.items():
-        fit = min(max(width + 2, _COLUMN_WIDTH_RANGE[0]), _COLUMN_WIDTH_RANGE[1])
-        sheet.column_dimensions[get_column_letter(at)].width = fit
-    sheet.freeze_panes = "A2"
+def answer_tables_excel(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
+    """Write a workbook with a sheet per table, all cells text, and the provenance."""
+    tables = answer_tables(cited) if cited else []
+    sheets = [Sheet(table._replace(name=f"{at} {table.name}")) for at, table in enumerate(tables, 1)]
+    return workbook_bytes(sheets, {ABOUT_SHEET: provenance_lines(report, cited)})
 
 
 def _headings_and_tables(nodes: Sequence[Node]) -> Iterator[dict[str, Any]]:
@@ -112,7 +60,7 @@ def _headings_and_tables(nodes: Sequence[Node]) -> Iterator[dict[str, Any]]:
 
 def _flatten(nodes: Sequence[Node], spans: Sequence[NumberedSpan], translate: Translator) -> str:
     """Join the text of nodes into one line, with citations as [n]."""
-    return _single_line("".join(_text_pieces(nodes, spans, translate)))
+    return " ".join("".join(_text_pieces(nodes, spans, translate)).split())
 
 
 def _text_pieces(nodes: Sequence[Node], spans: Sequence[NumberedSpan], translate: Translator) -> Iterator[str]:
@@ -127,7 +75,3 @@ def _text_pieces(nodes: Sequence[Node], spans: Sequence[NumberedSpan], translate
             span = spans[node["span"]]
             yield "".join(f" [{number}]" for number in span.numbers)
             yield " " + translate("no source") if span.unsourced else ""
-
-
-def _single_line(text: str) -> str:
-    return " ".join(text.split())

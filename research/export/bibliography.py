@@ -11,18 +11,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from csv import writer
 from datetime import date
-from io import StringIO
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from research.citations.model_markdown import replace_surrogates
-from research.citations.numbering import CitedSource
-from research.core.records import Author, Evidence, EvidenceKind, PublicationNotice
+from research.citations.numbering import CitedAnswer, CitedSource
+from research.core.records import Author, Evidence, EvidenceKind, PublicationNotice, Report
 from research.core.urls import canonical_url
-from research.export.geo import INVALID_XML_CHAR, spreadsheet_cell
-from research.export.markdown import to_utc
+from research.export.options import ExportOptions, listed_sources
+from research.export.provenance import provenance_lines
+from research.export.report_facts import to_utc
+from research.export.spreadsheet_text import single_line
+from research.export.table_csv import table_csv
+from research.export.table_model import ExportTable, TableColumn
 
 # Entry types in CSL, biblatex and RIS.
 _ENTRY_TYPES: Mapping[EvidenceKind, tuple[str, str, str]] = {
@@ -54,6 +56,29 @@ _TEX_ESCAPES = {
 }
 
 
+# Writers
+
+
+def csl_json_file(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> str:
+    """Write the sources of a report as CSL-JSON."""
+    return references_csl_json(listed_sources(cited, options))
+
+
+def bibtex_file(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> str:
+    """Write the sources of a report as BibTeX, below its provenance."""
+    return references_bibtex(listed_sources(cited, options), provenance_lines(report, cited))
+
+
+def ris_file(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> str:
+    """Write the sources of a report as RIS."""
+    return references_ris(listed_sources(cited, options))
+
+
+def sources_csv_file(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
+    """Write the sources of a report as a CSV table."""
+    return sources_csv(listed_sources(cited, options))
+
+
 def references_csl_json(sources: Iterable[CitedSource]) -> str:
     """Return the sources as a CSL-JSON list with the ids s1, s2, … by citation number."""
     items = [_csl_item(source) for source in sources]
@@ -67,7 +92,7 @@ def references_bibtex(sources: Iterable[CitedSource], provenance: Sequence[str] 
     are written as commands, because an unbalanced brace would end or extend its field even when
     escaped.
     """
-    comment = "".join(f"{_escape_tex(_single_line(line)).replace('@', '(at)')}\n" for line in provenance)
+    comment = "".join(f"{_escape_tex(single_line(line)).replace('@', '(at)')}\n" for line in provenance)
     entries = [f"@comment{{\n{comment}}}\n"] if provenance else []
     return "\n".join([*entries, *(_bibtex_entry(source) for source in sources)])
 
@@ -77,29 +102,16 @@ def references_ris(sources: Iterable[CitedSource]) -> str:
     return "".join(f"{line}\r\n" for source in sources for line in _ris_lines(source))
 
 
-def sources_csv(sources: Iterable[CitedSource | Evidence]) -> str:
-    """Return a table of sources as CSV with a byte order mark.
-
-    Cells are escaped as in `research.export.geo.places_csv`. The number and count are empty for
-    evidence without a citation number, such as that of a whole conversation.
-    """
-    out = StringIO()
-    table = writer(out)
-    table.writerow(CSV_COLUMNS)
-    table.writerows([spreadsheet_cell(value) for value in _csv_row(source)] for source in sources)
-    return "\ufeff" + replace_surrogates(out.getvalue())
+def sources_csv(sources: Iterable[CitedSource]) -> bytes:
+    """Return a table of sources as CSV."""
+    return table_csv([ExportTable("", [TableColumn(name) for name in CSV_COLUMNS], map(_csv_row, sources))])
 
 
 # Fields of a source
 
 
-def _single_line(text: str) -> str:
-    """Collapse text to one line, without characters that XML forbids."""
-    return " ".join(INVALID_XML_CHAR.sub("", replace_surrogates(text)).split())
-
-
 def _source_title(evidence: Evidence) -> str:
-    return _single_line(evidence.title) or canonical_url(evidence.url) or "Untitled"
+    return single_line(evidence.title) or canonical_url(evidence.url) or "Untitled"
 
 
 def _publisher_or_host(evidence: Evidence) -> str:
@@ -108,7 +120,7 @@ def _publisher_or_host(evidence: Evidence) -> str:
     The host is omitted for expiring links, and for papers, whose DOI does not name the publisher.
     """
     host = "" if evidence.expires or evidence.kind == "paper" else urlsplit(canonical_url(evidence.url)).hostname or ""
-    return _single_line(evidence.publisher) or host
+    return single_line(evidence.publisher) or host
 
 
 def _access_date(evidence: Evidence) -> date:
@@ -126,13 +138,13 @@ def _clean_authors(evidence: Evidence) -> tuple[Author, ...]:
     """Return the authors that have a name, with each name on one line."""
     authors = evidence.paper.authors if evidence.paper else ()
     cleaned = (
-        Author(family=_single_line(a.family), given=_single_line(a.given), name=_single_line(a.name)) for a in authors
+        Author(family=single_line(a.family), given=single_line(a.given), name=single_line(a.name)) for a in authors
     )
     return tuple(author for author in cleaned if author.name or author.family)
 
 
 def _doi_of(evidence: Evidence) -> str:
-    return _single_line(evidence.paper.doi) if evidence.paper else ""
+    return single_line(evidence.paper.doi) if evidence.paper else ""
 
 
 def _source_note(evidence: Evidence) -> str:
@@ -146,8 +158,8 @@ def _source_note(evidence: Evidence) -> str:
         "示例数据 / sample data" if evidence.sample else "",
         "the link expires after about 30 days" if evidence.expires else "",
         f"{place.lat:z.6f}, {place.lng:z.6f} (WGS-84)" if place and known else "",
-        _single_line(place.address) if place else "",
-        _single_line(evidence.locator) if evidence.kind == "database" else "",
+        single_line(place.address) if place else "",
+        single_line(evidence.locator) if evidence.kind == "database" else "",
         f"see also {canonical_url(evidence.also)}" if canonical_url(evidence.also) else "",
     ]
     return "; ".join(fact for fact in facts if fact)
@@ -170,7 +182,7 @@ def _csl_item(source: CitedSource) -> dict[str, Any]:
         "accessed": _csl_date(_access_date(evidence).isoformat()),
         "DOI": _doi_of(evidence),
         "URL": canonical_url(evidence.url),
-        "language": _single_line(evidence.language),
+        "language": single_line(evidence.language),
         "note": _source_note(evidence),
     }
     return {name: value for name, value in item.items() if value}
@@ -259,7 +271,7 @@ def _ris_lines(source: CitedSource) -> Iterator[str]:
         ("DO", _doi_of(evidence)),
         ("Y2", _access_date(evidence).isoformat().replace("-", "/")),
         ("UR", canonical_url(evidence.url)),
-        ("LA", _single_line(evidence.language)),
+        ("LA", single_line(evidence.language)),
         ("N1", _source_note(evidence)),
     )
     yield from (f"{tag}  - {value}" for tag, value in fields if value)
@@ -273,22 +285,19 @@ def _author_name(author: Author) -> str:
 # CSV
 
 
-def _csv_row(source: CitedSource | Evidence) -> list[str]:
-    if isinstance(source, CitedSource):
-        evidence, number, times = source.evidence, str(source.number), str(source.times)
-    else:
-        evidence, number, times = source, "", ""
+def _csv_row(source: CitedSource) -> list[str]:
+    evidence = source.evidence
     return [
-        number,
+        str(source.number),
         evidence.kind,
         _source_title(evidence),
-        _single_line(evidence.publisher),
+        single_line(evidence.publisher),
         canonical_url(evidence.url),
         _publication_date(evidence),
         to_utc(evidence.retrieved).isoformat(),
-        _single_line(evidence.language),
+        single_line(evidence.language),
         "yes" if evidence.sample else "no",
-        times,
+        str(source.times),
         "; ".join(map(_author_name, _clean_authors(evidence))),
         _doi_of(evidence),
         evidence.notice,

@@ -27,7 +27,8 @@ from research.core.records import (
 )
 from research.core.urls import canonical_url
 from research.export.cited_tables import CitedTable, build_cited_table
-from research.export.markdown import to_utc
+from research.export.options import ExportOptions, listed_sources
+from research.export.report_facts import to_utc
 from research.tables.column_values import measure_column_quality
 from research.tables.formatting import reading_quotes
 
@@ -129,7 +130,7 @@ def table_json_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA, **schema}
 
 
-def table_json(report: Report, cited: CitedAnswer | None) -> str:
+def table_json(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> str:
     """Return the table as JSON of the schema `sightline-table/1`."""
     table = build_cited_table(report, cited)
     answer = table.cited.answer
@@ -158,7 +159,7 @@ def table_json(report: Report, cited: CitedAnswer | None) -> str:
                 url=canonical_url(s.evidence.url),
                 **s.evidence.model_dump(include=_SOURCE_FIELDS),
             )
-            for s in table.cited.sources
+            for s in listed_sources(table.cited, options)
         ),
     )
     content = file.model_dump(mode="json", by_alias=True)

@@ -17,19 +17,19 @@ from typing import Any, BinaryIO
 
 from pyarrow import parquet as files
 
-from research.citations.model_markdown import replace_surrogates
-from research.core.records import QueryResult
 from research.export import streaming_excel
-from research.export.database_rows import csv_text, rows_arrow_table, unique_names
-from research.export.geo import spreadsheet_cell
+from research.export.formats import EXPORT_FORMATS
+from research.export.spreadsheet_text import csv_cell
+from research.export.table_model import ExportTable, TableColumn, unique_names
+from research.export.table_parquet import arrow_table
 
-ROW_FILE_SUFFIXES = (".csv", ".xlsx", ".parquet")
+ROW_FILE_SUFFIXES = tuple(f".{item.suffix.rpartition('.')[2]}" for item in EXPORT_FORMATS if item.content == "rows")
 BATCH_ROWS = 5_000  # rows
 MAX_SHEET_ROWS = 1_048_576  # rows of an Excel sheet, including the headings
 _INT64_LIMIT = 2**63
 DatabaseRow = tuple[Any, ...]
 ProgressCallback = Callable[[int], None]
-"""Told how many rows are done so far; with a file in between, a row that lies there is half done."""
+"""Receives the number of rows written so far; a row in the temporary file counts as half a row."""
 
 
 def write_rows_file(path: Path, names: Sequence[str], rows: Iterable[DatabaseRow], sql: str, report_progress: ProgressCallback = lambda n: None) -> int:  # fmt: skip
@@ -52,13 +52,13 @@ def _iter_batches(rows: Iterable[DatabaseRow]) -> Iterator[list[DatabaseRow]]:
 def _write_csv(
     path: Path, names: Sequence[str], batches: Iterator[list[DatabaseRow]], sql: str, report_progress: ProgressCallback
 ) -> int:
-    """Write CSV with the cells of `research.export.database_rows.rows_csv`."""
+    """Write CSV with the cells of `research.export.table_csv`."""
     count = 0
     with path.open("w", encoding="utf-8-sig", errors="replace", newline="") as out:
         lines = writer(out)
-        lines.writerow([spreadsheet_cell(name) for name in names])
+        lines.writerow([csv_cell(name) for name in names])
         for batch in batches:
-            lines.writerows([csv_text(value) for value in row] for row in batch)
+            lines.writerows([csv_cell(value) for value in row] for row in batch)
             count += len(batch)
             report_progress(count)
     return count
@@ -69,12 +69,11 @@ def _write_parquet(
 ) -> int:
     """Write Parquet with a row group per batch and the statement in the metadata."""
     with tempfile.TemporaryFile() as spool:
-        kinds, count = _spool_rows(batches, spool, len(names), report_progress)
-        empty = rows_arrow_table(QueryResult(sql=sql, names=tuple(names), types=kinds, rows=()))
-        schema = empty.schema.with_metadata({"sql": replace_surrogates(sql).encode()})
+        table, count = _spool_rows(batches, spool, names, report_progress)
+        schema = arrow_table(table._replace(metadata={"sql": sql})).schema
         with files.ParquetWriter(path, schema) as out:
-            for table in _read_spooled(spool, names, kinds, sql, count, report_progress):
-                out.write_table(table.cast(schema))
+            for batch in _read_spooled(spool, table, count, report_progress):
+                out.write_table(batch.cast(schema))
     return count
 
 
@@ -83,11 +82,11 @@ def _write_excel(
 ) -> int:
     """Write a sheet of typed cells, up to Excel's row limit, and a sheet with the statement."""
     with tempfile.TemporaryFile() as spool:
-        kinds, count = _spool_rows(batches, spool, len(names), report_progress)
+        table, count = _spool_rows(batches, spool, names, report_progress)
 
         def typed() -> Iterator[DatabaseRow]:
-            for table in _read_spooled(spool, names, kinds, sql, count, report_progress):
-                yield from zip(*(column.to_pylist() for column in table.columns), strict=True)
+            for batch in _read_spooled(spool, table, count, report_progress):
+                yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
         streaming_excel.write_workbook(path, names, islice(typed(), MAX_SHEET_ROWS - 1), sql)
     return min(count, MAX_SHEET_ROWS - 1)
@@ -97,10 +96,10 @@ def _write_excel(
 
 
 def _spool_rows(
-    batches: Iterator[list[DatabaseRow]], spool: BinaryIO, column_count: int, report_progress: ProgressCallback
-) -> tuple[tuple[str, ...], int]:
-    """Spool rows to a file; return the common type of each column and the number of rows."""
-    types: list[set[str]] = [set() for _ in range(column_count)]
+    batches: Iterator[list[DatabaseRow]], spool: BinaryIO, names: Sequence[str], report_progress: ProgressCallback
+) -> tuple[ExportTable, int]:
+    """Spool rows to a file; return a table without rows, with their common types, and their number."""
+    types: list[set[str]] = [set() for _ in names]
     count = 0
     for batch in batches:
         for at, values in enumerate(zip(*batch, strict=True)):
@@ -110,22 +109,18 @@ def _spool_rows(
         count += len(batch)
         report_progress(count // 2)
     spool.seek(0)
-    return tuple(map(_common_type, types)), count
+    columns = [TableColumn(name, _common_type(kinds)) for name, kinds in zip(names, types, strict=True)]
+    return ExportTable("rows", columns, ()), count
 
 
 def _read_spooled(
-    spool: BinaryIO,
-    names: Sequence[str],
-    kinds: tuple[str, ...],
-    sql: str,
-    row_count: int,
-    report_progress: ProgressCallback,
+    spool: BinaryIO, table: ExportTable, row_count: int, report_progress: ProgressCallback
 ) -> Iterator[Any]:
-    """Yield the spooled rows as Arrow tables with the given column types."""
+    """Yield the spooled rows as Arrow tables with the columns of a table."""
     done = 0
     while done < row_count:
         batch = pickle.load(spool)  # noqa: S301 - written by _spool_rows
-        yield rows_arrow_table(QueryResult.model_construct(sql=sql, names=tuple(names), types=kinds, rows=tuple(batch)))
+        yield arrow_table(table._replace(rows=batch))
         done += len(batch)
         report_progress((row_count + done) // 2)
 

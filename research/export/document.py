@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 from unicodedata import bidirectional
 
@@ -28,7 +29,9 @@ from research.citations.support import AnswerSupport
 from research.core.records import Language, Report
 from research.core.urls import canonical_url
 from research.export.formula_tree import formula_text
-from research.export.markdown import report_language, report_markdown
+from research.export.markdown import report_markdown
+from research.export.options import DEFAULT_OPTIONS, ExportOptions
+from research.export.report_facts import report_language
 from research.export.report_texts import report_translator
 
 _UNESCAPED_DOLLAR = re.compile(r"(?<!\\)\$")
@@ -56,13 +59,19 @@ _PARSER = _build_parser()
 
 
 def build_document(
-    report: Report, cited: CitedAnswer | None, answer_support: AnswerSupport | None = None
+    report: Report,
+    cited: CitedAnswer | None,
+    options: ExportOptions = DEFAULT_OPTIONS,
+    *,
+    answer_support: AnswerSupport | None = None,
 ) -> ReportDocument:
-    """Parse the Markdown of a report into a document."""
+    """Build the document of a report, always with citations as numbers."""
     language = report_language(report, cited)
     translate = report_translator(language)
     source_count = len(cited.sources) if cited else 0
-    nodes = parse_markdown(report_markdown(report, cited, answer_support=answer_support), source_count)
+    options = replace(options, citation_format="numbers")
+    markdown = report_markdown(report, cited, options, answer_support=answer_support)
+    nodes = parse_markdown(markdown, source_count)
     title = plain_text(nodes[0]["c"]) if isinstance(nodes[0], dict) else ""
     _label_nodes(nodes, translate("sources"))
     return ReportDocument(title, language, nodes)

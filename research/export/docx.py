@@ -31,9 +31,10 @@ from research.core.records import Place, Report
 from research.core.text.tokenizer import detect_language
 from research.export.column_widths import fit_columns, measure_columns
 from research.export.document import ReportDocument, build_document, is_right_to_left, plain_text
-from research.export.markdown import to_utc
 from research.export.omml import formula_omml
+from research.export.options import DEFAULT_OPTIONS, ExportOptions
 from research.export.page_estimation import PageEstimator
+from research.export.report_facts import to_utc
 from research.export.report_texts import report_translator
 from research.export.sketch_map import describe_map, places_on_map, sketch_png
 
@@ -56,9 +57,9 @@ _BULLET_LIST, _NUMBERED_LIST = 0, 1  # kinds of lists
 _MAX_PROPERTY_CHARS = 255  # limit of a document property
 
 
-def report_docx(report: Report, cited: CitedAnswer | None) -> bytes:
+def report_docx(report: Report, cited: CitedAnswer | None, options: ExportOptions = DEFAULT_OPTIONS) -> bytes:
     """Return the whole report as a Word file (.docx)."""
-    document = build_document(report, cited)
+    document = build_document(report, cited, options)
     timestamp = to_utc(cited.answer.made if cited else report.run.created)
     author = cited.answer.author if cited else ""
     return document_docx(document, made=timestamp, author=author, places=places_on_map(report, cited))

@@ -1,145 +1,205 @@
-"""Export formats of a report, by file suffix.
+"""The registry of export formats, in the order in which they are offered.
 
-The archive, the terminal and the pages share this table. Modules are imported when their format is
-written. Writes no file.
+Download buttons, the option `-o` of the terminal, the archive, the tools of the MCP server and saved
+files are derived from it, and a test compares `docs/exports.md` with it. To add a format, write a
+function that takes a report, its numbered answer and `ExportOptions` and returns the file, and name
+it here. The module of a writer is imported when its format is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from research.export.options import DEFAULT_OPTIONS, ExportOptions
 
 if TYPE_CHECKING:
-    from research.citations.numbering import CitedAnswer, CitedSource
-    from research.core.records import Report
+    from research.citations.numbering import CitedAnswer
+    from research.core.records import Language, Report
+
+# What a file holds: the whole report, its cited sources, its places and routes, the table that was
+# asked for, the tables inside the answer, rows of a database (a file for each result), or all files.
+Content = Literal["report", "sources", "places", "table", "answer tables", "rows", "everything"]
+
+_XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_PARQUET = "application/vnd.apache.parquet"
 
 
-def _cited_sources(cited: CitedAnswer | None) -> tuple[CitedSource, ...]:
-    return cited.sources if cited else ()
+class Label(NamedTuple):
+    """The name of a format in both languages."""
+
+    en: str
+    zh: str
+
+    def text(self, language: Language) -> str:
+        """Return the name in a language."""
+        return self.zh if language == "zh" else self.en
 
 
-def _write_markdown(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.markdown import report_markdown
+@dataclass(frozen=True)
+class ExportFormat:
+    """One format of an exported file.
 
-    return report_markdown(report, cited, citation_format="links").encode()
-
-
-def _write_html(report: Report, cited: CitedAnswer | None) -> bytes:
-    """Render the page with a sketch map of the places, if there are any."""
-    from research.export.html import report_html
-    from research.export.markdown import report_language
-    from research.export.sketch_map import places_on_map, sketch_svg
-
-    numbered_places = places_on_map(report, cited)
-    places, numbers = [place for _, place in numbered_places], [number for number, _ in numbered_places]
-    sketch = sketch_svg(places, report_language(report, cited), numbers=numbers)
-    return report_html(report, cited, map_image=sketch.encode() or None).encode()
-
-
-def _write_pdf(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.pdf import report_pdf
-
-    return report_pdf(report, cited)
-
-
-def _write_docx(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.docx import report_docx
-
-    return report_docx(report, cited)
-
-
-def _write_json(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.report_json import report_json
-
-    return report_json(report, cited).encode()
-
-
-def _write_csl(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.bibliography import references_csl_json
-
-    return references_csl_json(_cited_sources(cited)).encode()
-
-
-def _write_bibtex(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.bibliography import references_bibtex
-    from research.export.provenance import provenance_lines
-
-    return references_bibtex(_cited_sources(cited), provenance_lines(report, cited)).encode()
-
-
-def _write_ris(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.bibliography import references_ris
-
-    return references_ris(_cited_sources(cited)).encode()
-
-
-def _write_table_excel(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.cited_table_excel import cited_table_excel
-
-    return cited_table_excel(report, cited)
-
-
-def _write_table_csv(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.cited_tables import cited_table_csv
-
-    return cited_table_csv(report, cited)
-
-
-def _write_table_parquet(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.cited_tables import cited_table_parquet
-
-    return cited_table_parquet(report, cited)
-
-
-def _write_table_markdown(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.cited_tables import cited_table_markdown
-
-    return cited_table_markdown(report, cited).encode()
-
-
-def _write_table_json(report: Report, cited: CitedAnswer | None) -> bytes:
-    from research.export.cited_table_json import table_json
-
-    return table_json(report, cited).encode()
-
-
-FormatWriter = Callable[["Report", "CitedAnswer | None"], bytes]
-
-# The report itself.
-DOCUMENT_FORMATS: dict[str, FormatWriter] = {
-    "md": _write_markdown,
-    "html": _write_html,
-    "pdf": _write_pdf,
-    "docx": _write_docx,
-    "json": _write_json,
-}
-# The cited sources.
-BIBLIOGRAPHY_FORMATS: dict[str, FormatWriter] = {"csl.json": _write_csl, "bib": _write_bibtex, "ris": _write_ris}
-REPORT_FORMATS = {**DOCUMENT_FORMATS, **BIBLIOGRAPHY_FORMATS}
-# The table of a report; a report without one raises ValueError.
-TABLE_FORMATS: dict[str, FormatWriter] = {
-    "xlsx": _write_table_excel,
-    "csv": _write_table_csv,
-    "parquet": _write_table_parquet,
-    "table.md": _write_table_markdown,
-    "table.json": _write_table_json,
-}
-
-
-def infer_export_format(file_name: str, include_tables: bool = False) -> str:
-    """Return the format of a file name, "" if its suffix is unknown.
-
-    Formats of a table are recognised only with `include_tables`.
+    Attributes:
+        key: the name under which the format is stored as a preference.
+        suffix: the end of the file name, without the leading dot.
+        writer: "module:function"; the function takes a report, its numbered answer (None without
+            one) and `ExportOptions`, and returns text or bytes.
+        short_label: the name behind the verb "download"; the label if it is None.
+        is_archived: True if the archive of the whole report contains the file.
     """
-    known = (*REPORT_FORMATS, *TABLE_FORMATS) if include_tables else REPORT_FORMATS
-    matches = (ending for ending in known if file_name.lower().endswith(f".{ending}"))
-    return max(matches, key=len, default="")
+
+    key: str
+    suffix: str
+    mime: str
+    content: Content
+    label: Label
+    writer: str
+    short_label: Label | None = None
+    is_archived: bool = True
+
+    def write(self, report: Report, cited: CitedAnswer | None, options: ExportOptions = DEFAULT_OPTIONS) -> bytes:
+        """Return the file of a report. Text is encoded as UTF-8.
+
+        Raises:
+            ValueError: the format is that of a table, and the report has none.
+        """
+        module, _, function = self.writer.partition(":")
+        written: str | bytes = getattr(import_module(module), function)(report, cited, options)
+        return written.encode("utf-8", "replace") if isinstance(written, str) else written
 
 
-def export_report(report: Report, cited: CitedAnswer | None, format_name: str) -> bytes:
-    """Return a report in one of `REPORT_FORMATS`, or its table in one of `TABLE_FORMATS`.
+def _same(name: str) -> Label:
+    return Label(name, name)
+
+
+EXPORT_FORMATS: tuple[ExportFormat, ...] = (
+    ExportFormat(
+        "md", "md", "text/markdown", "report", Label("Markdown", "Markdown 文件"),
+        "research.export.markdown:markdown_file", _same("Markdown"),
+    ),
+    ExportFormat(
+        "pdf", "pdf", "application/pdf", "report", Label("PDF", "PDF 文件"),
+        "research.export.pdf:report_pdf", _same("PDF"),
+    ),
+    ExportFormat(
+        "docx", "docx", _DOCX, "report", Label("Word", "Word 文档"),
+        "research.export.docx:report_docx", _same("Word"),
+    ),
+    ExportFormat(
+        "page", "html", "text/html", "report", Label("Web page (HTML)", "网页（HTML）"),
+        "research.export.html:report_html", _same("HTML"),
+    ),
+    ExportFormat(
+        "notes", "footnotes.md", "text/markdown", "report",
+        Label("Markdown with footnotes (Obsidian)", "Markdown（脚注，适合 Obsidian）"),
+        "research.export.markdown:footnotes_file", Label("Markdown with footnotes", "Markdown（脚注）"),
+        is_archived=False,
+    ),
+    ExportFormat(
+        "json", "json", "application/json", "report", Label("Data (JSON)", "数据（JSON）"),
+        "research.export.report_json:report_json", _same("JSON"),
+    ),
+    ExportFormat(
+        "csl", "csl.json", "application/vnd.citationstyles.csl+json", "sources",
+        Label("References (CSL-JSON)", "引文（CSL-JSON）"), "research.export.bibliography:csl_json_file",
+    ),
+    ExportFormat(
+        "bib", "bib", "application/x-bibtex", "sources", Label("References (BibTeX)", "引文（BibTeX）"),
+        "research.export.bibliography:bibtex_file",
+    ),
+    ExportFormat(
+        "ris", "ris", "application/x-research-info-systems", "sources", Label("References (RIS)", "引文（RIS）"),
+        "research.export.bibliography:ris_file",
+    ),
+    ExportFormat(
+        "sources_csv", "sources.csv", "text/csv", "sources", Label("Sources (CSV)", "来源表（CSV）"),
+        "research.export.bibliography:sources_csv_file",
+    ),
+    ExportFormat(
+        "places_geojson", "geojson", "application/geo+json", "places", _same("GeoJSON"),
+        "research.export.report_places:places_geojson_file",
+    ),
+    ExportFormat(
+        "places_kml", "kml", "application/vnd.google-earth.kml+xml", "places", _same("KML"),
+        "research.export.report_places:places_kml_file",
+    ),
+    ExportFormat(
+        "places_csv", "places.csv", "text/csv", "places", Label("Places (CSV)", "地点（CSV）"),
+        "research.export.report_places:places_csv_file",
+    ),
+    ExportFormat(
+        "grid_xlsx", "xlsx", _XLSX, "table", Label("Table with evidence (Excel)", "表格（Excel，含依据）"),
+        "research.export.cited_table_excel:cited_table_excel", _same("Excel"),
+    ),
+    ExportFormat(
+        "grid_csv", "csv", "text/csv", "table", Label("Table (CSV)", "表格（CSV）"),
+        "research.export.cited_tables:cited_table_csv",
+    ),
+    ExportFormat(
+        "grid_parquet", "parquet", _PARQUET, "table", Label("Table (Parquet)", "表格（Parquet）"),
+        "research.export.cited_tables:cited_table_parquet",
+    ),
+    ExportFormat(
+        "grid_md", "table.md", "text/markdown", "table", Label("Table (Markdown)", "表格（Markdown）"),
+        "research.export.cited_tables:cited_table_markdown",
+    ),
+    ExportFormat(
+        "grid_json", "table.json", "application/json", "table", Label("Table (JSON)", "表格（JSON）"),
+        "research.export.cited_table_json:table_json",
+    ),
+    ExportFormat(
+        "answer_csv", "tables.csv", "text/csv", "answer tables",
+        Label("Tables of the answer (CSV)", "答案中的表格（CSV）"), "research.export.answer_tables:answer_tables_csv",
+    ),
+    ExportFormat(
+        "answer_excel", "tables.xlsx", _XLSX, "answer tables",
+        Label("Tables of the answer (Excel)", "答案中的表格（Excel）"), "research.export.answer_tables:answer_tables_excel",
+    ),
+    ExportFormat(
+        "rows_csv", "rows.csv", "text/csv", "rows", Label("Rows (CSV)", "表格（CSV）"),
+        "research.export.database_rows:result_csv",
+    ),
+    ExportFormat(
+        "rows_excel", "rows.xlsx", _XLSX, "rows", Label("Rows (Excel)", "表格（Excel）"),
+        "research.export.database_rows:result_excel",
+    ),
+    ExportFormat(
+        "rows_parquet", "rows.parquet", _PARQUET, "rows", Label("Rows (Parquet)", "表格（Parquet）"),
+        "research.export.database_rows:result_parquet",
+    ),
+    ExportFormat(
+        "zip", "zip", "application/zip", "everything", Label("Everything (ZIP)", "全部文件（ZIP）"),
+        "research.export.zip_archive:report_zip", Label("everything (ZIP)", "ZIP"), is_archived=False,
+    ),
+)  # fmt: skip
+
+
+def find_format(file_name: str, *, for_table: bool = False) -> ExportFormat | None:
+    """Return the format of a report whose suffix a file name has, None if there is none.
+
+    Formats of a table are found only with `for_table`; those of single results or places never.
+    """
+    name = file_name.lower()
+    matches = (item for item in file_formats(for_table=for_table) if name.endswith(f".{item.suffix}"))
+    return max(matches, key=lambda item: len(item.suffix), default=None)
+
+
+def file_formats(*, for_table: bool = False) -> tuple[ExportFormat, ...]:
+    """Return the formats that any report, or with `for_table` any table, can be written in."""
+    contents = ("table", "report", "sources", "everything") if for_table else ("report", "sources", "everything")
+    return tuple(item for content in contents for item in EXPORT_FORMATS if item.content == content)
+
+
+def export_report(
+    report: Report, cited: CitedAnswer | None, suffix: str, options: ExportOptions = DEFAULT_OPTIONS
+) -> bytes:
+    """Return a report in the format of a suffix, such as "pdf" or "table.json".
 
     Raises:
-        ValueError: a table format for a report without a table.
+        KeyError: no format has the suffix.
+        ValueError: the format is that of a table, and the report has none.
     """
-    return {**REPORT_FORMATS, **TABLE_FORMATS}[format_name](report, cited)
+    return {item.suffix: item for item in EXPORT_FORMATS}[suffix].write(report, cited, options)

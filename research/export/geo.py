@@ -10,11 +10,9 @@ All three formats are text that has to be encoded as UTF-8. Writes no file.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from csv import writer
+from decimal import Decimal
 from html import escape
-from io import StringIO
 from math import isfinite
 from typing import Any
 
@@ -22,13 +20,15 @@ from lxml import etree
 
 from research.citations.model_markdown import replace_surrogates
 from research.core.records import Place, Route, TravelMode
+from research.export.spreadsheet_text import INVALID_XML_CHAR, format_plain_number
+from research.export.table_csv import table_csv
+from research.export.table_model import ExportTable, TableColumn
 
 KML_NAMESPACE = "http://www.opengis.net/kml/2.2"
 CSV_COLUMNS = (
     "name", "lng", "lat", "category", "address", "city", "district", "distance_m", "rating",
     "cost_cny", "hours", "phone", "provider", "id", "attribution",
 )  # fmt: skip
-MAX_CELL_CHARS = 16_000  # Excel holds 32,767 units of UTF-16; more spills into other rows
 
 # Line colours of routes, in the order of KML: opacity, blue, green, red.
 _ROUTE_COLORS: dict[TravelMode, str] = {
@@ -39,10 +39,6 @@ _ROUTE_COLORS: dict[TravelMode, str] = {
     "straight": "ff6b6459",
 }
 _EXPORT_NAMES = {"distance": "distance_m", "cost": "cost_cny"}
-INVALID_XML_CHAR = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-# Text that a spreadsheet may read as a formula; East Asian ones accept full-width signs too.
-# Leading apostrophes match as well, so that an added apostrophe can be removed again.
-_FORMULA_START = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])")
 
 
 def is_on_globe(place: Place) -> bool:
@@ -100,18 +96,19 @@ def places_kml(
 def places_csv(places: Iterable[Place]) -> str:
     """Return a table of `CSV_COLUMNS` as CSV, with a row for each place.
 
-    A byte order mark keeps Excel from garbling Chinese. Text that a spreadsheet would read as a
-    formula gets a leading apostrophe. Characters that no cell can show are dropped, and text longer
-    than `MAX_CELL_CHARS` is cut.
+    It begins with a byte order mark, and cells are escaped by `spreadsheet_text.csv_cell`.
 
     Raises:
         ValueError: a place is not on the globe.
     """
-    out = StringIO()
-    table = writer(out)  # as in RFC 4180: commas, lines that end in CR LF, quotes where needed
-    table.writerow(CSV_COLUMNS)
-    table.writerows(_csv_row(place) for place in places)
-    return "\ufeff" + out.getvalue()
+    columns = [TableColumn(name) for name in CSV_COLUMNS]
+    return str(table_csv([ExportTable("", columns, map(_csv_row, places))]), "utf-8")
+
+
+def _csv_row(place: Place) -> list[Any]:
+    position = dict(zip(("lng", "lat"), map(Decimal, _format_position(place)), strict=True))
+    known = _known_fields(place) | position
+    return [known.get(column) for column in CSV_COLUMNS]
 
 
 def _format_position(place: Place) -> tuple[str, str]:
@@ -129,11 +126,6 @@ def _known_fields(place: Place) -> dict[str, Any]:
 
 def _is_known(value: Any) -> bool:
     return isfinite(value) if isinstance(value, float) else value not in ("", None, ())
-
-
-def _format_number(value: float) -> str:
-    """Format a number without a trailing ".0": 60 yuan, not 60.0."""
-    return repr(value).removesuffix(".0")
 
 
 # --- GeoJSON
@@ -235,7 +227,7 @@ def _extended_data(place: Place) -> Iterator[tuple[str, str]]:
         elif isinstance(value, bool):
             yield key, str(value).lower()
         elif key != "name":
-            yield key, value if isinstance(value, str) else _format_number(value)
+            yield key, value if isinstance(value, str) else format_plain_number(value)
 
 
 def _description(place: Place) -> str:
@@ -263,27 +255,4 @@ def _escape_description(text: str) -> str:
 
 def _format_figures(known: dict[str, Any]) -> str:
     shapes = {"rating": "★ {} / 5", "cost_cny": "¥{}", "distance_m": "{} m"}
-    return " · ".join(shape.format(_format_number(known[key])) for key, shape in shapes.items() if key in known)
-
-
-# --- CSV
-
-
-def _csv_row(place: Place) -> list[str]:
-    position = dict(zip(("lng", "lat"), _format_position(place), strict=True))
-    known = _known_fields(place)
-    return [position.get(column) or spreadsheet_cell(known.get(column, "")) for column in CSV_COLUMNS]
-
-
-def spreadsheet_cell(value: Any) -> str:
-    """Format a number or escape text for a spreadsheet, as described in `places_csv`."""
-    if not isinstance(value, str):
-        return _format_number(value)
-    text = truncate_cell(value)
-    return f"'{text}" if _FORMULA_START.match(text) else text
-
-
-def truncate_cell(text: str) -> str:
-    """Remove characters that XML forbids and cut text at `MAX_CELL_CHARS`."""
-    text = INVALID_XML_CHAR.sub("", text)
-    return text if len(text) <= MAX_CELL_CHARS else text[: MAX_CELL_CHARS - 1] + "…"
+    return " · ".join(shape.format(format_plain_number(known[key])) for key, shape in shapes.items() if key in known)

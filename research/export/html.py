@@ -24,8 +24,10 @@ from research.core.urls import canonical_url
 from research.export.document import ReportDocument, build_document, is_right_to_left, plain_text
 from research.export.font_families import font_families
 from research.export.formula_tree import formula_mathml
-from research.export.geo import INVALID_XML_CHAR
+from research.export.options import DEFAULT_OPTIONS, ExportOptions, listed_sources
 from research.export.report_texts import report_translator
+from research.export.sketch_map import places_on_map, sketch_svg
+from research.export.spreadsheet_text import INVALID_XML_CHAR
 
 _CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -80,13 +82,14 @@ _CSS += "".join(
 )
 
 
-def report_html(report: Report, cited: CitedAnswer | None, *, map_image: bytes | None = None) -> str:
-    """Return the whole report as an HTML document.
-
-    `map_image` is a sketch of its places as PNG or SVG.
-    """
+def report_html(report: Report, cited: CitedAnswer | None, options: ExportOptions = DEFAULT_OPTIONS) -> str:
+    """Return the whole report as an HTML document, with a sketch map of its places, if there are any."""
     answer_support = check_support(cited) if cited else AnswerSupport()
-    return _HTMLWriter(build_document(report, cited, answer_support), cited, answer_support, map_image).render()
+    document = build_document(report, cited, options, answer_support=answer_support)
+    numbered_places = places_on_map(report, cited)
+    places, numbers = [place for _, place in numbered_places], [number for number, _ in numbered_places]
+    sketch = sketch_svg(places, document.language, numbers=numbers)
+    return _HTMLWriter(document, listed_sources(cited, options), answer_support, sketch).render()
 
 
 class _HTMLWriter:
@@ -95,17 +98,17 @@ class _HTMLWriter:
     def __init__(
         self,
         document: ReportDocument,
-        cited: CitedAnswer | None,
+        sources: Sequence[CitedSource],
         answer_support: AnswerSupport,
-        map_image: bytes | None,
+        map_svg: str,
     ) -> None:
         self._document = document
         self._translate = report_translator(document.language)
-        self._sources = cited.sources if cited else ()
+        self._sources = sources
         self._sentences_by_passage: dict[tuple[str, str], list[CheckedSentence]] = {}  # by source and passage
         for sentence in answer_support.sentences:
             self._sentences_by_passage.setdefault((sentence.evidence, sentence.passage), []).append(sentence)
-        self._map_image = map_image
+        self._map_svg = map_svg
         self._citation_counts: Counter[int] = Counter()  # how often each source was cited so far
 
     def render(self) -> str:
@@ -230,6 +233,8 @@ class _HTMLWriter:
         number = int(node["number"])
         self._citation_counts[number] += 1
         anchor_id = f"cite-{number}-{self._citation_counts[number]}"
+        if number > len(self._sources):
+            return f'<sup id="{anchor_id}">[{number}]</sup>'
         return f'<sup id="{anchor_id}"><a href="#source-{number}">[{number}]</a></sup>'
 
     # Sources
@@ -289,12 +294,11 @@ class _HTMLWriter:
         return _anchor(address + ("" if "#" in address else "#") + fragment, self._translate("see there"))
 
     def _render_map(self) -> str:
-        if not self._map_image:
+        if not self._map_svg:
             return ""
-        kind = "png" if self._map_image.startswith(b"\x89PNG") else "svg+xml"
-        data = b64encode(self._map_image).decode()
+        data = b64encode(self._map_svg.encode()).decode()
         name = self._translate("sketch")
-        return f'<figure class="more"><img alt="{name}" src="data:image/{kind};base64,{data}"></figure>'
+        return f'<figure class="more"><img alt="{name}" src="data:image/svg+xml;base64,{data}"></figure>'
 
 
 def text_fragment(text: str) -> str:

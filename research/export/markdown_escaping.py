@@ -10,6 +10,7 @@ from research.citations import formulas
 from research.citations.model_markdown import replace_surrogates, strip_direction_controls
 from research.core.i18n import Translator
 from research.core.urls import canonical_url
+from research.export.report_texts import has_report_text
 
 # Characters with an effect anywhere. "~" is one: GitHub strikes out text between two of them, and
 # 3~5天，10~20元 is ordinary Chinese. "!" is not: it needs a bracket, and brackets are escaped.
@@ -128,3 +129,9 @@ def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> It
     lines = [f"| {' | '.join(row)} |" for row in rows]
     if lines:
         yield "\n".join([f"| {' | '.join(headings)} |", f"| {' | '.join('---' for _ in headings)} |", *lines])
+
+
+def service_label(source: str, translate: Translator) -> str:
+    """Return the display name of a source, or its own name if it has none."""
+    key = f"source.{source}"
+    return escape_markdown(translate(key) if has_report_text(key) else source)

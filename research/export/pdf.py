@@ -36,7 +36,8 @@ from research.export.fonts import (
     visible_text,
 )
 from research.export.formula_tree import formula_text, parse_formula, to_json_lists
-from research.export.markdown import to_utc
+from research.export.options import DEFAULT_OPTIONS, ExportOptions
+from research.export.report_facts import to_utc
 from research.export.report_texts import report_translator
 from research.export.sketch_map import describe_map, places_on_map, sketch_svg
 from research.export.typesetting import compile_template
@@ -68,9 +69,9 @@ _SHARED_PUNCTUATION = "“”‘’—…·"  # used in Chinese and Latin text, 
 _NEUTRAL_CHARS = " “”‘’—…·0123456789()[]"
 
 
-def report_pdf(report: Report, cited: CitedAnswer | None) -> bytes:
+def report_pdf(report: Report, cited: CitedAnswer | None, options: ExportOptions = DEFAULT_OPTIONS) -> bytes:
     """Return the whole report as a PDF."""
-    document = build_document(report, cited)
+    document = build_document(report, cited, options)
     timestamp = to_utc(cited.answer.made if cited else report.run.created)
     author = cited.answer.author if cited else ""
     return document_pdf(document, made=timestamp, author=author, places=places_on_map(report, cited))

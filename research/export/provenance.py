@@ -11,7 +11,7 @@ from research.citations.model_markdown import Node
 from research.citations.numbering import CitedAnswer
 from research.core.records import Report
 from research.export.document import parse_markdown, plain_text
-from research.export.markdown import provenance_markdown
+from research.export.provenance_markdown import provenance_markdown
 
 
 def provenance_lines(report: Report, cited: CitedAnswer | None) -> tuple[str, ...]:

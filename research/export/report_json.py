@@ -108,11 +108,11 @@ from research.citations.registry import EvidenceRegistry
 from research.citations.support import SUPPORT_ACCURACY, check_support
 from research.core.records import Evidence, Finding, NewsCoverage, PassageReference, Report, Span
 from research.core.urls import canonical_url
-from research.export.markdown import (
-    answer_markdown,
+from research.export.markdown import answer_markdown, quoted_passage
+from research.export.options import DEFAULT_OPTIONS, ExportOptions, listed_sources
+from research.export.report_facts import (
     collect_failures,
     collect_report_evidence,
-    quoted_passage,
     report_language,
     round_numbers,
     sum_usage,
@@ -132,7 +132,7 @@ _FINDING_FIELDS = {
 }  # fmt: skip
 
 
-def report_json(report: Report, cited: CitedAnswer | None) -> str:
+def report_json(report: Report, cited: CitedAnswer | None, options: ExportOptions = DEFAULT_OPTIONS) -> str:
     """Return the report as JSON (schema `sightline-report/7`), numbered like the Markdown.
 
     The user and the conversation are omitted, as the file may be passed on.
@@ -153,7 +153,7 @@ def report_json(report: Report, cited: CitedAnswer | None) -> str:
         "answer": answer_markdown(cited) if cited else "",
         "blocks": _answer_blocks(cited, registry) if cited else [],
         "support": _support_record(cited) if cited else None,
-        "sources": [_source_record(source) for source in cited.sources] if cited else [],
+        "sources": [_source_record(source) for source in listed_sources(cited, options)],
         "evidence": [_evidence_record(item) for item in registry],
         "coverage": _coverage_record(answer.coverage) if answer else None,
         "review": answer.review.model_dump(mode="json") if answer and answer.review else None,

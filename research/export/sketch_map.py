@@ -23,7 +23,8 @@ from research.export.column_widths import width_in_ems
 from research.export.font_families import font_families
 from research.export.fonts import TEXT_FONTS, visible_text
 from research.export.geo import is_on_globe
-from research.export.markdown import MAX_PLACES, collect_report_evidence
+from research.export.places_markdown import MAX_PLACES
+from research.export.report_facts import collect_report_evidence
 from research.export.report_texts import report_translator
 
 WIDTH, HEIGHT = 720.0, 430.0  # units of the picture

@@ -1,7 +1,7 @@
 """An Excel workbook written row by row: ECMA-376 with inline strings.
 
 openpyxl takes four times as long for a million rows. Cell values are those of
-`database_rows.to_excel_value`.
+`table_excel.to_excel_value`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from research.export.database_rows import to_excel_value
+from research.export.table_excel import to_excel_value
 
 _SPREADSHEET_NAMESPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _RELATIONSHIPS_NAMESPACE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"

@@ -9,42 +9,39 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from research.citations.numbering import CitedAnswer
-from research.core.display_names import localise_rows
 from research.core.i18n import Translator
-from research.core.records import Place, QueryResult, Report, Route
-from research.export.answer_tables import answer_tables, answer_tables_csv, answer_tables_excel
-from research.export.bibliography import sources_csv
-from research.export.cited_tables import has_cited_table, row_places
-from research.export.database_rows import rows_csv, rows_excel, rows_parquet
-from research.export.formats import BIBLIOGRAPHY_FORMATS, DOCUMENT_FORMATS, REPORT_FORMATS, TABLE_FORMATS
-from research.export.geo import has_line_on_globe, is_on_globe, places_geojson, places_kml
-from research.export.geo import places_csv as places_csv
-from research.export.markdown import collect_report_evidence, export_file_name, report_language, to_utc
+from research.core.records import Report
+from research.export.answer_tables import answer_tables
+from research.export.available_files import list_exports
+from research.export.formats import ExportFormat
+from research.export.geo import is_on_globe
+from research.export.options import DEFAULT_OPTIONS, ExportOptions
 from research.export.provenance import provenance_lines
+from research.export.report_facts import export_file_name, report_language, to_utc
+from research.export.report_places import collect_places
 from research.export.report_texts import report_translator
-
-ArchivePart = tuple[str, Callable[[], bytes]]  # file name, and the function that writes it
 
 _log = logging.getLogger(__name__)
 _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)  # earliest time in a ZIP archive
 _DOCUMENT_TIME = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*(?=<)")
 
 
-def report_zip(report: Report, cited: CitedAnswer | None) -> bytes:
-    """Return the report in every format, its sources, places, tables and rows, and a README.txt."""
+def report_zip(report: Report, cited: CitedAnswer | None, options: ExportOptions = DEFAULT_OPTIONS) -> bytes:
+    """Return the report in every archived format, its tables and rows, and a README.txt."""
     timestamp = to_utc(report.answer.made if report.answer else report.run.created)
     written: dict[str, bytes] = {}
     errors: dict[str, str] = {}
-    for name, write in _archive_parts(report, cited):
+    for name, export_format, part in _archived_files(report, cited):
         try:
-            written[name] = _set_document_time(write(), timestamp)
+            data = export_format.write(report, cited, replace(options, part=part, citation_format=None, language=None))
+            written[name] = _set_document_time(data, timestamp)
         except Exception as error:  # noqa: BLE001 - the README names it; the other files are there
             _log.warning("%s could not be written", name, exc_info=True)
             errors[name] = type(error).__name__
@@ -53,61 +50,23 @@ def report_zip(report: Report, cited: CitedAnswer | None) -> bytes:
     return _write_zip({f"{folder}/{name}": data for name, data in {"README.txt": readme, **written}.items()}, timestamp)
 
 
-def _archive_parts(report: Report, cited: CitedAnswer | None) -> Iterator[ArchivePart]:
-    for ending in DOCUMENT_FORMATS:
-        yield f"report.{ending}", partial(REPORT_FORMATS[ending], report, cited)
-    if cited:
-        for ending in BIBLIOGRAPHY_FORMATS:
-            yield f"sources.{ending}", partial(REPORT_FORMATS[ending], report, cited)
-        yield "sources.csv", lambda: sources_csv(cited.sources).encode()
-    if has_cited_table(report):
-        for ending, write in TABLE_FORMATS.items():
-            yield f"table.{ending.removeprefix('table.')}", partial(write, report, cited)
-    yield from _place_parts(report, cited)
-    yield from _table_parts(report, cited)
-    yield from _row_parts(report, cited)
+def _archived_files(report: Report, cited: CitedAnswer | None) -> Iterator[tuple[str, ExportFormat, int]]:
+    """Yield the name, the format and the number of each file. Tables of an answer are a CSV file each."""
+    for export_format, part in list_exports(report, cited):
+        if not export_format.is_archived:
+            continue
+        is_split = export_format.content == "answer tables" and export_format.mime == "text/csv"
+        for number in range(1, len(answer_tables(cited)) + 1) if is_split and cited else (part,):
+            yield _file_name(export_format, number), export_format, number
 
 
-def collect_places(report: Report) -> list[Place]:
-    """Return the places of a report, each once, including those of table rows."""
-    places = [*row_places(report), *(item.place for item in collect_report_evidence(report) if item.place)]
-    return [*{(place.provider, place.id, place.name): place for place in places}.values()]
-
-
-def collect_routes(report: Report) -> list[Route]:
-    """Return the routes of a report."""
-    return [item.way for item in collect_report_evidence(report) if item.way]
-
-
-def _place_parts(report: Report, cited: CitedAnswer | None) -> Iterator[ArchivePart]:
-    places = [place for place in collect_places(report) if is_on_globe(place)]
-    routes = [route for route in collect_routes(report) if has_line_on_globe(route)]
-    if places:
-        title = report.run.question
-        yield "places.geojson", lambda: places_geojson(places, provenance_lines(report, cited), routes).encode()
-        yield "places.kml", lambda: places_kml(places, title, provenance_lines(report, cited), routes).encode()
-        yield "places.csv", lambda: places_csv(places).encode("utf-8", "replace")
-
-
-def _table_parts(report: Report, cited: CitedAnswer | None) -> Iterator[ArchivePart]:
-    tables = answer_tables(cited) if cited else []
-    for at, table in enumerate(tables, 1):
-        yield f"tables/table-{at}.csv", partial(answer_tables_csv, [table])
-    if tables:
-        yield "tables.xlsx", lambda: answer_tables_excel(tables, provenance_lines(report, cited))
-
-
-def _row_parts(report: Report, cited: CitedAnswer | None) -> Iterator[ArchivePart]:
-    language = report_language(report, cited)
-    writers: dict[str, Callable[[QueryResult], bytes]] = {
-        "csv": rows_csv,
-        "xlsx": lambda rows: rows_excel(localise_rows(rows, language), provenance_lines(report, cited)),
-        "parquet": rows_parquet,
-    }
-    results = [finding.rows for finding in report.findings if finding.rows]
-    for at, rows in enumerate(results, 1):
-        for ending, write in writers.items():
-            yield f"rows/rows-{at}.{ending}", partial(write, rows)
+def _file_name(export_format: ExportFormat, part: int) -> str:
+    """Return the name of a file in the archive, such as report.pdf or rows/rows-1.csv."""
+    suffix, content = export_format.suffix, export_format.content
+    if part:
+        stem = "rows/rows" if content == "rows" else "tables/table"
+        return f"{stem}-{part}.{suffix.rpartition('.')[2]}"
+    return f"{content}.{suffix}" if suffix.split(".")[0] not in ("sources", "places", "table", "tables") else suffix
 
 
 # README.txt

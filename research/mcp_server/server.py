@@ -323,7 +323,7 @@ class SightlineServer(Server[Any, Any]):
         report = _report_without_remarks(run_id) if uri.startswith(RUN_URI_PREFIX) else None
         if report is None:
             raise McpError(types.ErrorData(code=NOT_FOUND, message="There is no such run."))
-        return _replace_surrogates(research.report_markdown(report, research.number_report_answer(report)))
+        return _replace_surrogates(_report_text(report))
 
     # Single sources
 
@@ -470,7 +470,7 @@ def _run_result(run_id: str) -> types.CallToolResult:
     if report is None:
         raise ToolCallError(f"There is no run {run_id!r}; list_runs names those that there are.")
     run, answer = report.run, research.number_report_answer(report)
-    data = json.loads(research.report_json(report, answer))
+    data = json.loads(research.export_report(report, answer, "json", _export_options()))
     cites = [
         schemas.CitedPassage(
             number=source["number"],
@@ -497,16 +497,25 @@ def _table_result(run_id: str) -> types.CallToolResult:
     assert report is not None
     table = None
     if research.has_cited_table(report):
-        table = json.loads(research.export_report(report, research.number_report_answer(report), "table.json"))
+        answer = research.number_report_answer(report)
+        table = json.loads(research.export_report(report, answer, "table.json", _export_options()))
     return _status_result(report, schemas.TableResult(**fields, table=table))
 
 
 def _status_result(report: Report, result: schemas.RunResult) -> types.CallToolResult:
-    run, text = report.run, research.report_markdown(report, research.number_report_answer(report))
+    run, text = report.run, _report_text(report)
     if run.status == "failed":
         why = f"The run {run.id} has failed: {run.error}. Call again with this run_id to go on."
         return _tool_result(f"{why}\n\n{text}", result, is_error=True)
     return _tool_result(text, result)
+
+
+def _report_text(report: Report) -> str:
+    return research.report_markdown(report, research.number_report_answer(report), _export_options())
+
+
+def _export_options() -> research.ExportOptions:
+    return research.ExportOptions.from_settings(research.application.get_application().settings)
 
 
 def _run_summary(run: Run) -> schemas.RunSummary:

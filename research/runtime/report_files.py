@@ -24,6 +24,8 @@ from pathlib import Path
 from research.citations.numbering import number_report_answer
 from research.core.records import Event, Run, fingerprint
 from research.core.settings import Settings
+from research.export.formats import export_report
+from research.export.options import ExportOptions
 from research.runtime.report_states import dump_state, read_run_id
 from research.storage.sqlite_files import make_private_folder
 from research.storage.store import Store
@@ -35,7 +37,8 @@ MAX_NAME_BYTES = 180  # the same in UTF-8 bytes: file systems allow 255 for a wh
 STATE_INTERVAL_SECONDS = 1.0  # minimum seconds between two states of a report
 STATE_REST_FACTOR = 10  # multiple of the writing time to wait before the next write: at most a tenth of the time
 LOCAL_OWNER = "local"  # the owner of reports without a login
-_FILE_PATTERNS = ("deep_search_report_*.md", "state_*.json", ".*.tmp")
+_REPORT_SUFFIX = "md"
+_FILE_PATTERNS = (f"deep_search_report_*.{_REPORT_SUFFIX}", "state_*.json", ".*.tmp")
 _VARIATION_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # choose a glyph
 _MAX_NAME_TRIES = 1_000  # numbered names that are tried
 
@@ -45,6 +48,7 @@ class ReportFiles:
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self._store, self._folder = store, settings.reports_folder
+        self._options = ExportOptions.from_settings(settings)
         self._is_in_data_dir = bool(self._folder and self._folder.resolve().is_relative_to(settings.data_dir.resolve()))
         self._saves_states = settings.save_states == "on"
         self._chosen_folders: dict[str, Path] = {}  # the requested folder, by run
@@ -131,13 +135,11 @@ class ReportFiles:
         report = self._store.report(run)
         if folder is None or report.answer is None:
             return None
-        from research.export.markdown import report_markdown
-
-        text = report_markdown(report, number_report_answer(report), citation_format="links")
+        text = export_report(report, number_report_answer(report), _REPORT_SUFFIX, self._options).decode()
         answered_at = report.answer.made
         mode = self._prepare_folder(folder)
         path = claim_path(
-            folder, f"deep_search_report_{file_name_part(run.question)}_{time_name_part(answered_at)}", "md"
+            folder, f"deep_search_report_{file_name_part(run.question)}_{time_name_part(answered_at)}", _REPORT_SUFFIX
         )
         try:
             write_text(path, text, mode)

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeVar
 from research.agent.nodes.plan import continuation_plan, make_plan, plan_from_question
 from research.agent.nodes.question import clean_question
 from research.core.records import ConnectionCheck, Draft, Event, Plan, Report, Run, RunOptions, ignore_event
-from research.export.markdown import collect_report_evidence
+from research.export.report_facts import collect_report_evidence
 from research.runtime.active_run import RunResources
 from research.runtime.event_loop import EventLoopThread
 from research.runtime.memory import conversation_memory

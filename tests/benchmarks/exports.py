@@ -27,8 +27,7 @@ from research.core.records import (
     Span,
     Task,
 )
-from research.export.formats import REPORT_FORMATS
-from research.export.zip_archive import report_zip
+from research.export.formats import export_report, file_formats
 from tests.benchmarks.figures import Figure
 from tests.export.hard import hard
 
@@ -105,17 +104,16 @@ def figures() -> Iterator[Figure]:
     yield Figure("support, first time", first, "s", FORMAT, note=note)
     blocks = _seconds(lambda: [*mark_doubtful_sentences(numbered, check_support(numbered))])
     yield Figure("support and blocks of the page, again", blocks, "s", PAGE)
-    for ending, write in REPORT_FORMATS.items():
-        limit = SLOW if ending == "pdf" else FORMAT
-        seconds = _seconds(lambda write=write: write(written, numbered))  # type: ignore[misc]
-        yield Figure(ending, seconds, "s", limit, note=f"{len(write(written, numbered)):,} bytes")
-    yield Figure("zip", _seconds(lambda: report_zip(written, numbered)), "s", 2 * SLOW)
+    limits = {"pdf": SLOW, "zip": 2 * SLOW}
+    for ending in (item.suffix for item in file_formats()):
+        seconds = _seconds(lambda ending=ending: export_report(written, numbered, ending))  # type: ignore[misc]
+        note = f"{len(export_report(written, numbered, ending)):,} bytes"
+        yield Figure(ending, seconds, "s", limits.get(ending, FORMAT), note=note)
     difficult = hard()
     marked = number_report_answer(difficult)
     assert isinstance(marked, CitedAnswer)
     for ending, limit in HARD.items():
-        write = REPORT_FORMATS[ending]
-        write(difficult, marked)  # loads the fonts, which is done once
-        seconds = _seconds(lambda write=write: write(difficult, marked))  # type: ignore[misc]
+        export_report(difficult, marked, ending)  # loads the fonts, which is done once
+        seconds = _seconds(lambda ending=ending: export_report(difficult, marked, ending))  # type: ignore[misc]
         note = f"{len(marked.sources)} sources, formulas, eight scripts"
         yield Figure(f"{ending}, hard to set", seconds, "s", limit, note=note)

@@ -37,19 +37,14 @@ from research.core.records import (
     RunOptions,
 )
 from research.export.cited_table_json import table_json_schema
-from research.export.cited_tables import (
-    build_cited_table,
-    cited_table_csv,
-    cited_table_markdown,
-    cited_table_parquet,
-    has_cited_table,
-)
-from research.export.formats import REPORT_FORMATS, TABLE_FORMATS, export_report, infer_export_format
-from research.export.zip_archive import collect_places
+from research.export.cited_tables import build_cited_table, has_cited_table
+from research.export.formats import EXPORT_FORMATS, export_report, find_format
+from research.export.report_places import collect_places
 from tests.export.test_rows import HOSTILE
 from tests.tables import each_row
 
 NOW = datetime(2026, 11, 1, 9, 30, tzinfo=UTC)
+TABLE_SUFFIXES = [item.suffix for item in EXPORT_FORMATS if item.content == "table"]
 COLUMNS = (
     Column(id="p", name="Ticket price", type="number"),
     Column(id="h", name="Height", type="number", unit="m"),
@@ -212,26 +207,22 @@ def test_the_sheets_are_ready_to_be_read() -> None:
 # The other formats
 
 
-def test_csv_has_a_value_in_each_cell_with_its_sources_if_wanted() -> None:
-    assert lines(cited_table_csv(made(), None)) == [
+def test_csv_has_a_value_in_each_cell() -> None:
+    assert lines(export_report(made(), None, "csv")) == [
         ["Row", "Ticket price (CNY)", "Height (m)", "Opened", "Booking required", "Grade", "Closing days"],
         ["West Tower Hangzhou", "60 / 45", "≈ 609.6", "1999-05", "yes", "5A", "closed on Mondays"],
         ["Old Temple", "5 USD", "50–60.5", "1420", "", "", "never closes"],
     ]  # fmt: skip
-    assert lines(cited_table_csv(made(), None, with_citations=True))[1][1:3] == [
-        "60 [1] [2] / 45 [3]",
-        "≈ 609.6 [2]",
-    ]
 
 
 def test_chinese_tables_are_in_chinese() -> None:
-    head, first, _ = lines(cited_table_csv(made(language="zh"), None))
+    head, first, _ = lines(export_report(made(language="zh"), None, "csv"))
     assert head[:3] == ["行", "Ticket price (元)", "Height (米)"]
     assert first[4] == "是"
 
 
 def test_parquet_has_types_units_and_what_stands_beside() -> None:
-    table = files.read_table(BytesIO(cited_table_parquet(made(), None)))
+    table = files.read_table(BytesIO(export_report(made(), None, "parquet")))
     price = table.schema.field("Ticket price")
     assert price.type == pa.float64()
     assert price.metadata == {b"question": b"Ticket price", b"type": b"number", b"unit": b"yuan"}
@@ -250,7 +241,7 @@ def test_parquet_has_types_units_and_what_stands_beside() -> None:
 
 
 def test_markdown_is_a_table_with_footnotes() -> None:
-    text = cited_table_markdown(made(), None)
+    text = export_report(made(), None, "table.md").decode()
     assert "| West Tower Hangzhou | 60[^1][^2] / 45[^3] |" in text
     assert "*limit reached*" in text
     html = MarkdownIt("commonmark").enable("table").use(footnote_plugin).render(text)
@@ -293,7 +284,7 @@ def hostile(text: str) -> Report:
 @each_row("text", ODD)
 def test_hostile_text_does_nothing_in_any_format(text: str) -> None:
     report = hostile(text)
-    for ending in TABLE_FORMATS:
+    for ending in TABLE_SUFFIXES:
         assert export_report(report, None, ending)
     found = book(report)
     for sheet in found:
@@ -301,9 +292,13 @@ def test_hostile_text_does_nothing_in_any_format(text: str) -> None:
             assert cell.data_type in ("s", "n", "d")
             assert cell.hyperlink is None or cell.hyperlink.location
             assert len(str(cell.value)) < 32_767
-    for line in lines(cited_table_csv(report, None)):
+    for line in lines(export_report(report, None, "csv")):
         assert not any(value.lstrip("' ").startswith(("=", "+", "@", "＝")) and value[0] != "'" for value in line)
-    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(cited_table_markdown(report, None))
+    html = (
+        MarkdownIt("commonmark", {"html": True})
+        .enable("table")
+        .render(export_report(report, None, "table.md").decode())
+    )
     assert "<img" not in html and "<a " not in html
     json.loads(export_report(report, None, "table.json"))
 
@@ -312,7 +307,7 @@ def test_hostile_text_does_nothing_in_any_format(text: str) -> None:
 def test_numbers_that_are_none_are_no_numbers(value: float) -> None:
     cells = (Cell(row="x", column="h", readings=(reading(number(value, "m"), 1),)),)
     report = made(cells)
-    for ending in TABLE_FORMATS:
+    for ending in TABLE_SUFFIXES:
         assert export_report(report, None, ending)
     assert "NaN" not in export_report(report, None, "table.json").decode()
     assert b"<v>nan</v>" not in export_report(report, None, "xlsx")
@@ -324,21 +319,19 @@ def test_numbers_that_are_none_are_no_numbers(value: float) -> None:
 def test_a_report_without_a_table_has_no_such_file() -> None:
     bare = made().model_copy(update={"plan": None})
     assert has_cited_table(made()) and not has_cited_table(bare)
-    for ending in TABLE_FORMATS:
+    for ending in TABLE_SUFFIXES:
         with pytest.raises(ValueError, match="no table"):
             export_report(bare, None, ending)
 
 
+def format_of(name: str, *, for_table: bool = False) -> str:
+    found = find_format(name, for_table=for_table)
+    return found.suffix if found else ""
+
+
 def test_the_names_of_files_tell_the_format() -> None:
-    assert (infer_export_format("a.xlsx"), infer_export_format("a.xlsx", include_tables=True)) == ("", "xlsx")
-    assert (
-        infer_export_format("a.table.json", include_tables=True),
-        infer_export_format("a.json", include_tables=True),
-    ) == (
-        "table.json",
-        "json",
-    )
-    assert not set(TABLE_FORMATS) & set(REPORT_FORMATS)
+    assert (format_of("a.xlsx"), format_of("a.xlsx", for_table=True)) == ("", "xlsx")
+    assert (format_of("a.table.json", for_table=True), format_of("a.json", for_table=True)) == ("table.json", "json")
 
 
 def test_the_places_of_rows_are_on_the_map() -> None:

@@ -18,15 +18,8 @@ from lxml import etree
 
 from research.core.coordinates import Point, distance_metres, to_wgs84
 from research.core.records import Place, Route
-from research.export.geo import (
-    CSV_COLUMNS,
-    MAX_CELL_CHARS,
-    has_line_on_globe,
-    is_on_globe,
-    places_csv,
-    places_geojson,
-    places_kml,
-)
+from research.export.geo import CSV_COLUMNS, has_line_on_globe, is_on_globe, places_csv, places_geojson, places_kml
+from research.export.spreadsheet_text import MAX_CELL_CHARS
 from tests.tables import each_row
 
 BOM = "\ufeff"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from io import BytesIO
 
 import pytest
@@ -12,7 +13,10 @@ from openpyxl import load_workbook
 
 from research.citations.numbering import CitedAnswer
 from research.core.records import Span
-from research.export.answer_tables import AnswerTable, answer_tables, answer_tables_csv, answer_tables_excel
+from research.export.answer_tables import answer_tables
+from research.export.table_csv import table_csv
+from research.export.table_excel import ABOUT_SHEET, Sheet, workbook_bytes
+from research.export.table_model import ExportTable, TableColumn
 from tests.export.test_support_export import made, numbered, text
 
 TABLE = "## Prices\n\n| Month | Price |\n|---|---|\n| April | **60** yuan"
@@ -25,6 +29,11 @@ def answered(*spans: Span) -> CitedAnswer:
     return numbered(made(*spans))
 
 
+def table_of(heading: str, rows: Sequence[Sequence[str]]) -> ExportTable:
+    """A table whose first row names its columns."""
+    return ExportTable(heading, [TableColumn(name) for name in rows[0]], [[*row] for row in rows[1:]])
+
+
 def read(data: bytes) -> list[list[str]]:
     return [*csv.reader(data.decode().removeprefix("\ufeff").splitlines())]
 
@@ -32,22 +41,22 @@ def read(data: bytes) -> list[list[str]]:
 def test_a_table_comes_with_its_heading_and_its_citations() -> None:
     cited = answered(text(TABLE, "p"), text(" |\n| May | 40", unsourced=True), text(" |\n\nEnd."))
     (table,) = answer_tables(cited)
-    assert table == AnswerTable(
+    assert table == table_of(
         "Prices",
         (("Month", "Price"), ("April", "60 yuan [1]"), ("May", "40 (no source)")),
     )
-    assert read(answer_tables_csv([table])) == [[*row] for row in table.rows]
+    assert read(table_csv([table])) == [["Month", "Price"], *table.rows]
 
 
 def test_the_heading_may_be_one_of_the_answer_itself() -> None:
     cited = answered(Span(kind="heading", text="Fees"), text("| a |\n|---|\n| b |"))
-    assert answer_tables(cited) == [AnswerTable("Fees", (("a",), ("b",)))]
+    assert answer_tables(cited) == [table_of("Fees", (("a",), ("b",)))]
     assert answer_tables(answered(text("No table here."))) == []
 
 
 def test_several_tables_in_one_file_are_set_off() -> None:
-    tables = [AnswerTable("One", (("a",),)), AnswerTable("", (("b",),))]
-    assert read(answer_tables_csv(tables)) == [["One"], ["a"], [], ["2"], ["b"]]
+    tables = [table_of("One", (("a",),)), table_of("", (("b",),))]
+    assert read(table_csv(tables)) == [["One"], ["a"], [], ["2"], ["b"]]
 
 
 @pytest.mark.slow
@@ -56,13 +65,14 @@ def test_several_tables_in_one_file_are_set_off() -> None:
 def test_no_cell_is_a_formula_and_every_sheet_is_there(
     found: list[tuple[str, list[str]]],
 ) -> None:
-    tables = [AnswerTable(heading, (tuple(row), tuple(row))) for heading, row in found]
-    book = load_workbook(BytesIO(answer_tables_excel(tables, ["=About", "made"])))
+    tables = [table_of(heading, (tuple(row), tuple(row))) for heading, row in found]
+    named = [table._replace(name=f"{at} {table.name}") for at, table in enumerate(tables, 1)]
+    book = load_workbook(BytesIO(workbook_bytes([Sheet(table) for table in named], {ABOUT_SHEET: ["=About", "made"]})))
     assert len(book.sheetnames) == len(tables) + 1
     assert book["About"]["A1"].value == "=About"
     for sheet in book:
         for row in sheet.iter_rows():
             assert all(cell.data_type != "f" for cell in row)
             assert all(cell.value is None or isinstance(cell.value, str) for cell in row)
-    for line in read(answer_tables_csv(tables)):
+    for line in read(table_csv(tables)):
         assert not any(cell.startswith(("=", "+", "-", "@")) for cell in line)

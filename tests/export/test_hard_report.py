@@ -21,7 +21,7 @@ from pypdf import PdfReader
 from research.citations.numbering import CitedAnswer, number_report_answer
 from research.core.records import Report
 from research.export.fonts import is_drawable
-from research.export.formats import REPORT_FORMATS
+from research.export.formats import EXPORT_FORMATS, export_report
 from tests.export.hard import CODE, DISPLAYED, EMOJI, INLINE, SCRIPTS, SECTIONS, SOURCES, hard
 from tests.export.test_formulas_export import OMML, formulas
 from tests.export.test_markdown import BARRED, shape
@@ -43,7 +43,7 @@ def made() -> tuple[Report, CitedAnswer]:
 
 @pytest.fixture(scope="module")
 def files(made: tuple[Report, CitedAnswer]) -> dict[str, bytes]:
-    return {ending: write(*made) for ending, write in REPORT_FORMATS.items()}
+    return {item.suffix: item.write(*made) for item in EXPORT_FORMATS if item.content in ("report", "sources")}
 
 
 def squeezed(text: str) -> str:
@@ -158,6 +158,6 @@ def test_data(made: tuple[Report, CitedAnswer], files: dict[str, bytes]) -> None
     items = json.loads(files["csl.json"])
     assert len(items) == SOURCES and all("container-title" in item and "author" not in item for item in items)
     assert len(json.loads(files["json"])["sources"]) >= SOURCES
-    assert {ending: write(*made) for ending, write in REPORT_FORMATS.items() if ending in ("pdf", "docx")} == {
+    assert {ending: export_report(*made, ending) for ending in ("pdf", "docx")} == {
         ending: files[ending] for ending in ("pdf", "docx")
     }

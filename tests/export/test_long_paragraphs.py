@@ -21,7 +21,7 @@ from research.core.records import (
     Span,
     Task,
 )
-from research.export.formats import REPORT_FORMATS
+from research.export.formats import export_report
 from tests.benchmarks.exports import NOW
 from tests.growth import assert_linear
 from tests.tables import each_row
@@ -91,6 +91,6 @@ def test_an_export_of_one_paragraph_takes_time_in_proportion_to_its_length(
         written = report(shape, size, made)
         numbered = number_report_answer(written)
         assert isinstance(numbered, CitedAnswer)
-        return partial(REPORT_FORMATS[ending], written, numbered)
+        return partial(export_report, written, numbered, ending)
 
     assert_linear(work, 5_000)

@@ -41,14 +41,9 @@ from research.core.records import (
 )
 from research.core.text.tokenizer import normalise_quote
 from research.core.urls import url_identity
-from research.export.markdown import (
-    MAX_PLACES,
-    answer_markdown,
-    escape_markdown,
-    export_file_name,
-    render_spans,
-    report_markdown,
-)
+from research.export.markdown import answer_markdown, escape_markdown, render_spans, report_markdown
+from research.export.places_markdown import MAX_PLACES
+from research.export.report_facts import export_file_name
 from research.export.report_json import report_json
 from tests.tables import each_row
 

@@ -12,6 +12,7 @@ from lxml import html
 
 from research.core.records import Report
 from research.export.markdown import report_markdown
+from research.export.options import ExportOptions
 from tests.export.test_formulas_export import FOUND, PROSE
 from tests.export.test_formulas_export import written as prose
 from tests.export.test_markdown import HOSTILE, numbered, report
@@ -44,7 +45,7 @@ def marks(written: Report) -> list[int]:
 @each_row("words", ["Some words", *HOSTILE[:12]])
 def test_a_citation_leads_to_its_source(reader: str, words: str) -> None:
     made = report(words)
-    page = read(reader, report_markdown(made, numbered(made), citation_format="links"))
+    page = read(reader, report_markdown(made, numbered(made), ExportOptions(citation_format="links")))
     inner = [a for a in page.iter("a") if a.get("href", "").startswith("#s")]
     assert [int(a.get("href")[2:]) for a in inner] == marks(made) != []
     assert all(a.text_content() == f"[{a.get('href')[2:]}]" for a in inner)
@@ -59,7 +60,7 @@ def test_a_citation_leads_to_its_source(reader: str, words: str) -> None:
 @pytest.mark.parametrize("reader", READERS)
 def test_a_citation_can_be_a_footnote(reader: str) -> None:
     made = report("Some words")
-    page = read(reader, report_markdown(made, numbered(made), citation_format="footnotes"))
+    page = read(reader, report_markdown(made, numbered(made), ExportOptions(citation_format="footnotes")))
     notes = [a for a in page.iter("a") if a.text_content().isdigit() and a.get("href", "").startswith("#fn")]
     if reader == "cmark-gfm":  # pandoc numbers each mark anew
         assert [int(a.text_content()) for a in notes] == marks(made)
@@ -78,4 +79,4 @@ def test_pandoc_finds_each_formula() -> None:
 def test_what_is_not_asked_for_cites_by_number() -> None:
     made = report("Some words")
     assert "](#s" not in report_markdown(made, numbered(made))
-    assert "<a id" not in report_markdown(made, numbered(made), citation_format="footnotes")
+    assert "<a id" not in report_markdown(made, numbered(made), ExportOptions(citation_format="footnotes"))

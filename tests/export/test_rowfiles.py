@@ -15,7 +15,9 @@ import pytest
 from pyarrow import parquet
 
 from research.core.records import QueryResult
-from research.export import database_rows, database_rows_file
+from research.export import database_rows_file
+from research.export.database_rows import rows_table
+from research.export.table_csv import table_csv
 
 SQL = "SELECT * FROM t"
 NAMES = ("id", "name", "day", "moment", "price", "on", "name")
@@ -35,7 +37,7 @@ def written(folder: Path, kind: str, given: Any = GIVEN, names: Any = NAMES) -> 
 
 def test_a_csv_file_is_the_same_as_that_of_few_rows(tmp_path: Path) -> None:
     few = QueryResult(sql=SQL, names=NAMES, rows=tuple(GIVEN))
-    assert written(tmp_path, ".csv").read_bytes() == database_rows.rows_csv(few)
+    assert written(tmp_path, ".csv").read_bytes() == table_csv([rows_table(few)])
 
 
 def test_a_parquet_file_has_the_types_and_the_statement(tmp_path: Path) -> None:

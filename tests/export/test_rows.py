@@ -15,14 +15,25 @@ from openpyxl import load_workbook
 from pyarrow import parquet as files
 
 from research.core.records import ColumnCoverage, QueryResult
-from research.export.database_rows import rows_arrow_table, rows_csv, rows_excel, rows_parquet, unique_names
-from research.export.geo import MAX_CELL_CHARS
+from research.export.database_rows import rows_arrow_table, rows_excel, rows_table
+from research.export.spreadsheet_text import MAX_CELL_CHARS
+from research.export.table_csv import table_csv
+from research.export.table_model import unique_names
+from research.export.table_parquet import table_parquet
 from research.sources.database.results import infer_type
 from tests.tables import each_row
 
 FORMULAS = ["=cmd|'/c calc'!A1", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "＝1+1", "  =1", "'=1"]
 HOSTILE = [*FORMULAS, "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))", "a,b\r\n\"c\"", "#N/A", "$\\LaTeX$", ":material/x:"]  # fmt: skip
 SQL = "SELECT 1"
+
+
+def rows_csv(found: QueryResult) -> bytes:
+    return table_csv([rows_table(found)])
+
+
+def rows_parquet(found: QueryResult) -> bytes:
+    return table_parquet(rows_table(found))
 
 
 def rows(names: tuple[str, ...], *lines: tuple[Any, ...], **more: Any) -> QueryResult:

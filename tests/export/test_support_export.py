@@ -34,6 +34,7 @@ from research.core.records import (
     Task,
 )
 from research.export.markdown import _doubt_mark, answer_markdown, report_markdown
+from research.export.options import ExportOptions
 from research.export.report_json import report_json
 from research.export.report_texts import report_translator
 from research.export.tree_markdown import render_spans
@@ -235,7 +236,7 @@ def test_citations_can_be_footnotes() -> None:
         grounding="It says 60 yuan.",
     )  # fmt: skip
     cited = numbered(report)
-    written = report_markdown(report, cited, citation_format="footnotes")
+    written = report_markdown(report, cited, ExportOptions(citation_format="footnotes"))
     assert "The palace opened in 1925. [^1] A ticket is 60 yuan. [^1]" in written
     assert "## Sources" not in written
     tokens = NOTES.parse(written)
@@ -262,14 +263,16 @@ def test_every_citation_of_many_sources_is_a_footnote_that_is_there() -> None:
     answer = report.answer and report.answer.model_copy(update={"spans": spans})
     finding = report.findings[0].model_copy(update={"evidence": pages})
     report = report.model_copy(update={"findings": (finding,), "answer": answer})
-    tokens = NOTES.parse(report_markdown(report, numbered(report), citation_format="footnotes"))
+    tokens = NOTES.parse(report_markdown(report, numbered(report), ExportOptions(citation_format="footnotes")))
     opened = [t for t in tokens if t.type == "footnote_open"]
     assert [int(t.meta["label"]) for t in opened] == list(range(1, 13))
 
 
 def test_a_report_that_cites_nothing_says_so_with_footnotes_too() -> None:
     report = made(Span(kind="text", text="Hello."))
-    assert "The answer cites no source." in report_markdown(report, numbered(report), citation_format="footnotes")
+    assert "The answer cites no source." in report_markdown(
+        report, numbered(report), ExportOptions(citation_format="footnotes")
+    )
 
 
 def test_the_answer_alone_has_no_marks() -> None:

@@ -263,7 +263,7 @@ def test_an_answer_is_taken_away_as_a_file(watch: Watch, server: Server) -> None
         page.locator('[class*="st-key-download_json_"] button').click()
     assert json.loads(Path(download.value.path()).read_text(encoding="utf-8"))
     page.reload()
-    page.get_by_role("button", name=WORDS["download_now.json"][1]).wait_for()
+    page.get_by_role("button", name="Download JSON").wait_for()
 
 
 def test_a_long_question_is_refused_and_stays_in_the_box(watch: Watch, server: Server) -> None:

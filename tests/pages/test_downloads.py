@@ -9,7 +9,6 @@ import pytest
 
 from pages.run.downloads import create_builder, list_formats
 from research import Report, application, number_report_answer
-from research.core.i18n import has_message
 from tests.export.test_markdown import numbered, report
 from tests.pages.visitor import Visitor
 
@@ -19,8 +18,8 @@ def test_markdown_is_offered_with_links_and_with_footnotes() -> None:
     offered = {one.kind: one for one in list_formats(made, numbered(made))}
     links, notes = offered["md"], offered["notes"]
     assert links.group == notes.group == "report"
-    assert r"[\[1\]](#s1)" in str(links.build()) and '<a id="s1">' in str(links.build())
-    assert "[^1]: " in str(notes.build())
+    assert r"[\[1\]](#s1)" in links.build().decode() and '<a id="s1">' in links.build().decode()
+    assert "[^1]: " in notes.build().decode()
     assert links.label != notes.label and links.suffix != notes.suffix
 
 
@@ -40,7 +39,7 @@ def labels(visitor: Visitor) -> list[str]:
 def take(report: Report, kind: str) -> None:
     """Asks for the file of a button that is not the main one."""
     offered = {one.kind: one for one in list_formats(report, number_report_answer(report))}
-    assert create_builder(report, offered[kind], kind, should_remember=True)()
+    assert create_builder(report, offered[kind], should_remember=True)()
 
 
 def test_the_format_that_was_used_last_is_behind_the_one_button(
@@ -68,5 +67,5 @@ def test_a_format_that_is_remembered_and_gone_is_none(visit: Callable[..., Visit
 
 def test_every_format_that_can_be_the_usual_one_has_words_for_the_button() -> None:
     one = report("Some words")
-    usual = [each.kind for each in list_formats(one, numbered(one)) if each.group in ("report", "all")]
-    assert len(usual) == 7 and all(has_message(f"download_now.{kind}") for kind in usual)
+    usual = [each.label_as_default for each in list_formats(one, numbered(one)) if each.group in ("report", "all")]
+    assert len(usual) == 7 and all(label.startswith("Download ") for label in usual)

@@ -205,10 +205,10 @@ def test_a_file_that_cannot_be_made_has_a_number_that_the_log_has(
         from pages.run import downloads
 
         broken = downloads.DownloadFormat(
-            "md", "report", "Markdown", ".md", "text/markdown", ":material/download:", lambda: 1 / 0
+            "md", "report", "Markdown", "Download Markdown", ".md", "text/markdown", lambda: 1 / 0
         )
         try:
-            downloads.create_builder(report, broken, "Markdown")()
+            downloads.create_builder(report, broken)()
         except RuntimeError as error:
             st.text(str(error))
         downloads.draw(report, None)

@@ -14,7 +14,9 @@ from openpyxl import load_workbook
 
 from pages.shared.escaping import escape_markdown, markdown_link, web_url
 from pages.shared.place_map import encode_script_json
-from research import Place, QueryResult, places_csv, places_geojson, places_kml, rows_csv, rows_excel
+from research import Place, QueryResult, places_csv, places_geojson, places_kml
+from research.export.database_rows import rows_excel, rows_table
+from research.export.table_csv import table_csv
 from research.sources.library.ingestion import MAX_NAME_PART_CHARS, safe_name
 from tests.hostile import ADDRESSES, TEXTS, UNSTORABLE, planted, seen
 from tests.tables import each_row
@@ -78,7 +80,7 @@ def no_formula(cell: str) -> bool:
 @each_row("text", ALL)
 def test_no_spreadsheet_takes_it_for_a_formula(text: str) -> None:
     rows = QueryResult(sql="select 1", names=(text, "n"), types=("text", "integer"), rows=((text, 1),))
-    lines = list(csv.reader(StringIO(rows_csv(rows).decode("utf-8-sig"), newline="")))
+    lines = list(csv.reader(StringIO(table_csv([rows_table(rows)]).decode("utf-8-sig"), newline="")))
     assert len(lines) == 2
     assert all(no_formula(cell) for line in lines for cell in line)
     table = list(csv.reader(StringIO(places_csv([place(text)]).removeprefix("\ufeff"), newline="")))

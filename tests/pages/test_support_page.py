@@ -14,7 +14,7 @@ from pages.run import answer, conflicts, downloads, sources
 from pages.run import support as standing
 from pages.shared.escaping import escape_markdown
 from research import (
-    REPORT_FORMATS,
+    EXPORT_FORMATS,
     SUPPORT_ACCURACY,
     AnswerSupport,
     CheckedSentence,
@@ -344,16 +344,17 @@ def test_an_answer_that_nobody_changed_says_nothing_of_it(run_id: str, visit: Vi
 def test_every_format_that_is_offered_can_be_made_and_has_a_name_of_its_own(run_id: str) -> None:
     report, numbered = report_of(run_id)
     offered = list(downloads.list_formats(report, numbered))
-    assert {"md", "json", "places_geojson", "places_kml", "places_csv", "table1_csv", "table1_excel"} <= {one.kind for one in offered}  # fmt: skip
+    assert {"md", "json", "places_geojson", "places_kml", "places_csv", "rows_csv_1", "rows_excel_1"} <= {one.kind for one in offered}  # fmt: skip
     assert len({one.kind for one in offered}) == len({one.suffix for one in offered}) == len(offered)
     for one in offered:
-        assert downloads.create_builder(report, one, one.label)()
+        assert downloads.create_builder(report, one)()
 
 
 def test_every_format_of_the_engine_is_offered(run_id: str) -> None:
     report, numbered = report_of(run_id)
     endings = {one.suffix.lstrip(".") for one in downloads.list_formats(report, numbered)}
-    assert set(REPORT_FORMATS) | {"zip", "sources.csv"} <= endings
+    kinds = ("report", "sources", "everything")
+    assert {item.suffix for item in EXPORT_FORMATS if item.content in kinds} <= endings
 
 
 @pytest.mark.slow
@@ -361,10 +362,10 @@ def test_a_writer_that_fails_is_told_in_words(run_id: str, visit: Visit, monkeyp
     def broken(*_: object) -> str:
         raise KeyError("secret detail")
 
-    monkeypatch.setattr(downloads, "report_markdown", broken)
+    monkeypatch.setattr("research.export.markdown.markdown_file", broken)
     visitor = visit(run=run_id)
     (told,) = visitor.errors
-    assert WORDS["download.md"][1] in told
+    assert "Markdown" in told
     assert "secret" not in told
 
 

@@ -62,7 +62,9 @@ def test_a_question_is_answered_with_places_where_they_are(
     assert places[name].publisher == "© OpenStreetMap contributors, ODbL"
     markdown = research.report_markdown(report, number_report_answer(report))
     assert "[© OpenStreetMap contributors, ODbL](https://www.openstreetmap.org/copyright)" in markdown
-    assert "© OpenStreetMap contributors" in research.report_html(report, number_report_answer(report))
+    assert (
+        "© OpenStreetMap contributors" in research.export_report(report, number_report_answer(report), "html").decode()
+    )
     features = json.loads(research.places_geojson([place]))["features"]
     assert features[0]["geometry"]["coordinates"] == pytest.approx([point.lng, point.lat])
     assert "© OpenStreetMap contributors" in features[0]["properties"]["attribution"]
@@ -85,5 +87,5 @@ def test_names_that_are_markup_stay_text_in_every_file(tmp_path: Path, server: F
     ]  # fmt: skip
     report = researched(tmp_path, server, "京都有哪些寺庙？", SIGHTLINE_OPEN_SOURCES="on")
     assert any(item.title == name for finding in report.findings for item in finding.evidence)
-    assert "<script>alert" not in research.report_html(report, number_report_answer(report))
+    assert "<script>alert" not in research.export_report(report, number_report_answer(report), "html").decode()
     assert name not in research.report_markdown(report, number_report_answer(report))

@@ -1,35 +1,10 @@
 ### The words of what can be taken away from a run.
 
-download-md = Markdown
-download-pdf = PDF
-download-docx = Word
+download-now = Download { $format }
 download-more = Other formats
-download-notes = Markdown with footnotes (Obsidian)
-download-page = Web page (HTML)
-download-json = Data (JSON)
-download-csl = References (CSL-JSON)
-download-bib = References (BibTeX)
-download-ris = References (RIS)
-download-sources_csv = Sources (CSV)
-download-answer_csv = Tables of the answer (CSV)
-download-answer_excel = Tables of the answer (Excel)
-download-zip = Everything (ZIP)
 download-failed = “{ $what }” could not be created. Error number in the server log: { $id }
-download_now-md = Download Markdown
-download_now-notes = Download Markdown with footnotes
-download_now-pdf = Download PDF
-download_now-docx = Download Word
-download_now-page = Download HTML
-download_now-json = Download JSON
-download_now-zip = Download everything (ZIP)
 download_group-report = Report
 download_group-sources = Sources
 download_group-places = Places
 download_group-tables = Tables
 download_group-all = Everything
-download-grid_xlsx = Table with evidence (Excel)
-download-grid_csv = Table (CSV)
-download-grid_parquet = Table (Parquet)
-download-grid_md = Table (Markdown)
-download-grid_json = Table (JSON)
-download_now-grid_xlsx = Download Excel

@@ -1,35 +1,10 @@
 ### The words of what can be taken away from a run.
 
-download-md = Markdown 文件
-download-pdf = PDF 文件
-download-docx = Word 文档
+download-now = 下载 { $format }
 download-more = 其他格式
-download-notes = Markdown（脚注，适合 Obsidian）
-download-page = 网页（HTML）
-download-json = 数据（JSON）
-download-csl = 引文（CSL-JSON）
-download-bib = 引文（BibTeX）
-download-ris = 引文（RIS）
-download-sources_csv = 来源表（CSV）
-download-answer_csv = 答案中的表格（CSV）
-download-answer_excel = 答案中的表格（Excel）
-download-zip = 全部文件（ZIP）
 download-failed = “{ $what }”无法生成。服务器日志中的编号：{ $id }
-download_now-md = 下载 Markdown
-download_now-notes = 下载 Markdown（脚注）
-download_now-pdf = 下载 PDF
-download_now-docx = 下载 Word
-download_now-page = 下载 HTML
-download_now-json = 下载 JSON
-download_now-zip = 下载全部文件（ZIP）
 download_group-report = 报告
 download_group-sources = 来源
 download_group-places = 地点
 download_group-tables = 表格
 download_group-all = 全部
-download-grid_xlsx = 表格（Excel，含依据）
-download-grid_csv = 表格（CSV）
-download-grid_parquet = 表格（Parquet）
-download-grid_md = 表格（Markdown）
-download-grid_json = 表格（JSON）
-download_now-grid_xlsx = 下载 Excel

@@ -1,0 +1,47 @@
+"""The options that every export writer receives, and the sources that a document lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from research.citations.numbering import CitedAnswer, CitedSource
+    from research.core.records import Language
+    from research.core.settings import Settings
+    from research.export.report_texts import CitationFormat
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """Choices of the person, or the program, that exports a report.
+
+    To add one that is a setting, declare the setting and add a field of the same name.
+
+    Attributes:
+        citation_format: the form of citations in Markdown: "numbers", "links" to the list of sources,
+            or "footnotes"; None for the usual form, which is links in a file and numbers elsewhere.
+        language: the language of column headings of database rows; None for that of the report.
+        part: the number of the answer table or database result to write, counted from 1; 0 for all.
+    """
+
+    citation_format: CitationFormat | None = None
+    language: Language | None = None
+    part: int = 0
+
+    @classmethod
+    def from_settings(cls, settings: Settings, **choices: Any) -> ExportOptions:
+        """Create options: those in `choices`, else those that have a setting of the same name."""
+        names = {field.name for field in fields(cls)} & set(type(settings).model_fields)
+        return cls(**{name: getattr(settings, name) for name in names} | choices)
+
+
+DEFAULT_OPTIONS = ExportOptions()
+
+
+def listed_sources(cited: CitedAnswer | None, options: ExportOptions) -> tuple[CitedSource, ...]:
+    """Return the cited sources that an exported file lists, in the order of their numbers.
+
+    Every writer lists these: documents, references, tables and JSON.
+    """
+    return cited.sources if cited else ()
