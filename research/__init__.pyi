@@ -201,5 +201,5 @@ from .tables.row_import import rows_from_lines as rows_from_lines
 from .tables.row_import import rows_from_report as rows_from_report
 from .tables.spec import TableSpecError as TableSpecError
 from .tables.spec import load_table_spec as load_table_spec
-from .tables.values import unit_label as unit_label
+from .tables.units import unit_label as unit_label
 from .watch.topics import UnwatchableTopicError as UnwatchableTopicError

@@ -78,7 +78,7 @@ def right(value: CellValue, column: Column, wanted: Sequence[Any]) -> bool:
         case "number":
             return any(value.number is not None and abs(value.number - one) <= abs(one) * 1e-6 for one in wanted)
         case "date":
-            return format_cell(value, column, "en") in [str(one) for one in wanted]
+            return format_cell(value, "en") in [str(one) for one in wanted]
         case "yes or no":
             return value.yes in wanted
         case "choice":
@@ -139,7 +139,7 @@ def counted(name: str, report: Report, half: str, show: bool = False) -> dict[st
             good = right(value, column, told["answers"])
             counts["right"] += good
             if show and not good:
-                said = format_cell(value, column, "en")
+                said = format_cell(value, "en")
                 print(f"  x {row.name} | {column.name}: {said!r}, {told['answers']}: {cell.readings[0].quote[:160]}")
     assert numbers is not None
     return dict(counts)

@@ -200,7 +200,7 @@ def draw_evidence(run: Run, row: Line, column: Column, cell: Cell | None, report
 def _draw_reading(reading: CellReading, column: Column, evidence_by_id: Mapping[str, Evidence]) -> None:
     """Draw one value on which sources agree: each quoted sentence with its sources below."""
     st.markdown(
-        f"{escape_markdown(format_cell(reading.value, column, current_language()))} · {t(f'standing.{reading.status}')}"
+        f"{escape_markdown(format_cell(reading.value, current_language()))} · {t(f'standing.{reading.status}')}"
     )
     if not reading.cites:
         st.markdown(f"> {escape_markdown(reading.quote, 600)}")

@@ -18,7 +18,8 @@ from research.core.text.measure import Measure
 from research.core.text.quantities import find_measures
 from research.core.text.tokenizer import normalise_quote, split_words
 from research.core.text.units import Unit
-from research.tables.values import find_unit, number_value, unit_family
+from research.tables.units import find_unit, unit_family
+from research.tables.values import number_value
 
 MIN_SHARED_WORDS = 0.6  # of the shorter text's words
 CHECKED_STATUSES: frozenset[SupportStatus] = frozenset(("quoted", "supported"))

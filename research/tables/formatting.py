@@ -8,13 +8,13 @@ from datetime import date
 from research.core.i18n import message
 from research.core.records import CellReading, CellValue, Column, Evidence, Language, PassageReference
 from research.tables.column_values import convert_number
-from research.tables.values import unit_label
+from research.tables.units import unit_label
 
 BOUND_SIGNS = {"": "", "about": "≈ ", "least": "≥ ", "most": "≤ "}
 _ISO_LENGTHS = {"day": 10, "month": 7, "year": 4}  # characters of an ISO 8601 date
 
 
-def format_cell(value: CellValue, column: Column, language: Language) -> str:
+def format_cell(value: CellValue, language: Language) -> str:
     """Format a value without regard to its column's unit.
 
     Yes or no and choices are shown as such, dates in ISO 8601 at their precision, numbers and texts
@@ -35,7 +35,7 @@ def format_cell_in_column(value: CellValue, column: Column, unit_name: str, lang
     A number that cannot be converted to that unit is followed by its own.
     """
     if value.type != "number" or value.number is None:
-        return format_cell(value, column, language)
+        return format_cell(value, language)
     converted = convert_number(value, unit_name)
     own_unit = unit_label(value.unit, language) if converted.low is None else ""
     low = value.number if converted.low is None else converted.low

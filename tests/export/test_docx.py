@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from research.citations.model_markdown import Node
 from research.citations.numbering import number_report_answer
 from research.export.document import ReportDocument, build_document, plain_text
-from research.export.docx import clean_xml_text, document_docx, report_docx
+from research.export.docx import document_docx, report_docx
+from research.export.docx_xml import clean_xml_text
 from tests.export.test_markdown import HOSTILE, URL, report
 from tests.export.test_pdf import CHINESE, MADE, PLACES, cite, h, li, p, row
 from tests.tables import each_row

@@ -25,7 +25,8 @@ import pytest
 from research import data
 from research.core.records import CellValue, Column, ColumnType
 from research.core.text.quantities import find_measures
-from research.tables.values import MAX_VALUE_CHARS, date_value, extract_value, number_value
+from research.tables.cell_words import MAX_VALUE_CHARS
+from research.tables.values import date_value, extract_value, number_value
 from tests.tables import each_row
 
 

@@ -271,7 +271,7 @@ def _cell_spans(cell: Cell | None, column: Column, language: Language) -> Iterat
         yield Span(kind="text", text=" —")
         return
     for n, reading in enumerate(cell.readings):
-        text = escape_table_cell(format_cell(reading.value, column, language))
+        text = escape_table_cell(format_cell(reading.value, language))
         yield Span(kind="text", text=f"{' /' * (n > 0)} {text}", cites=reading.cites)
         if reading.status not in CHECKED_STATUSES:
             mark = message("report.unclear", language)
