@@ -14,6 +14,7 @@ from research.core.i18n import Translator
 from research.core.records import Evidence, Figure, NewsCoverage, Report, Story, StoryChange, StoryConflict
 from research.export.disagreements import MAX_PRINTED_DISAGREEMENTS, omission_note
 from research.export.markdown_escaping import bullet_list, escape_markdown, join_facts, markdown_link, markdown_table
+from research.export.report_facts import source_numbers
 from research.export.report_texts import has_report_text
 
 MAX_STORIES = 200  # rows of the timeline
@@ -39,7 +40,7 @@ def coverage_blocks(
     """Yield stories by day, conflicts, outlets, pictures and answers of search services."""
     coverage = _coverage_of(cited)
     if coverage and cited:
-        cited_numbers = {source.evidence.id: source.number for source in cited.sources}
+        cited_numbers = source_numbers(cited)
         numbers = {
             key: cited_numbers[item.id]
             for key in _evidence_ids(coverage)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from unicodedata import bidirectional
 
 from markdown_it import MarkdownIt
@@ -36,6 +36,7 @@ from research.export.options import DEFAULT_OPTIONS, ExportOptions
 from research.export.report_facts import report_language
 from research.export.report_texts import report_translator
 
+_BLOCK_TAGS = frozenset({"p", "h", "ul", "ol", "li", "table", "pre", "blockquote", "hr"})
 _UNESCAPED_DOLLAR = re.compile(r"(?<!\\)\$")
 _TASK_BOX = re.compile(r"^\[([ x])\] ")  # our own: brackets from outside are escaped
 _CITATION = re.compile(r"\[([0-9]{1,6})\]")
@@ -90,6 +91,21 @@ def parse_markdown(markdown: str, source_count: int = 0) -> list[Node]:
 def plain_text(nodes: Iterable[Node]) -> str:
     """Return the text of nodes, with citations as [n] and formulas on one line."""
     return "".join(_text_pieces(nodes))
+
+
+def has_tag(node: Any, tag: str) -> bool:
+    """Return whether a node is an element of a tag."""
+    return isinstance(node, dict) and node["t"] == tag
+
+
+def is_displayed(node: Node) -> bool:
+    """Return whether a node is a formula on a line of its own."""
+    return isinstance(node, dict) and bool(node.get("display"))
+
+
+def is_inline(node: Node) -> bool:
+    """Return whether a node stands within a paragraph."""
+    return isinstance(node, str) or node["t"] not in _BLOCK_TAGS
 
 
 def is_right_to_left(nodes: Iterable[Node]) -> bool:

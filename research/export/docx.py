@@ -25,7 +25,15 @@ from research.citations.numbering import CitedAnswer
 from research.core.i18n import Translator
 from research.core.records import Place, Report
 from research.export.column_widths import fit_columns, measure_columns
-from research.export.document import ReportDocument, build_document, is_right_to_left, plain_text
+from research.export.document import (
+    ReportDocument,
+    build_document,
+    has_tag,
+    is_displayed,
+    is_inline,
+    is_right_to_left,
+    plain_text,
+)
 from research.export.docx_styles import (
     LIST_INDENT_TWIPS,
     MAX_LIST_LEVEL,
@@ -56,7 +64,6 @@ from research.export.sketch_map import describe_map, places_on_map, sketch_png
 _RIGHT_TO_LEFT_RUN = re.compile(
     "((?:[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+(?:[\\s\\d.,:;!?'\"-]+(?=[\u0590-\u08ff]))?)+)"
 )
-_BLOCK_TAGS = frozenset({"p", "h", "ul", "ol", "li", "table", "pre", "blockquote", "hr"})
 _MAX_PROPERTY_CHARS = 255  # limit of a document property
 
 
@@ -102,11 +109,11 @@ class _DocxWriter:
         set_up_page(self._file, title)
         set_up_styles(self._file, self._document.language == "zh")
         nodes = list(self._document.nodes)
-        if nodes and _has_tag(nodes[0], "h") and _heading_level(nodes[0]) == 0:
+        if nodes and has_tag(nodes[0], "h") and _heading_level(nodes[0]) == 0:
             nodes = nodes[1:]
         self._body.append(paragraph("Title", [text_run(title)]))
         self._body.append(paragraph("Byline", [text_run(f"Sightline · {timestamp:%Y-%m-%d %H:%M} UTC")]))
-        self._write_contents([node for node in nodes if _has_tag(node, "h") and 1 <= _heading_level(node) <= 2])
+        self._write_contents([node for node in nodes if has_tag(node, "h") and 1 <= _heading_level(node) <= 2])
         front = len(self._body)
         self._write_blocks(nodes, is_top_level=True)
         if len(self._body) > front and self._body[front].tag == qn("w:p"):
@@ -128,7 +135,7 @@ class _DocxWriter:
         self._body.append(paragraph("ContentsTitle", [text_run(self._translate("contents"))]))
         opening = [field_char("begin"), field_instruction(' TOC \\o "1-2" \\h \\z \\u '), field_char("separate")]
         for at, node in enumerate(headings):
-            title = " ".join(plain_text(item for item in node["c"] if not _has_tag(item, "cite")).split())
+            title = " ".join(plain_text(item for item in node["c"] if not has_tag(item, "cite")).split())
             name = _bookmark_name(node["id"])
             page = [
                 element("r", element("tab")),
@@ -165,18 +172,18 @@ class _DocxWriter:
 
         `depth` is the level of the enclosing list, -1 outside of lists.
         """
-        for inline, group in groupby(nodes, key=_is_inline):
+        for inline, group in groupby(nodes, key=is_inline):
             if inline:
                 self._write_paragraphs(list(group), style, properties)
                 continue
             for node in group:
                 self._write_block(node, style, properties, depth)
-                if is_top_level and _has_tag(node, "h") and _heading_level(node) == 1 and self._is_places_heading(node):
+                if is_top_level and has_tag(node, "h") and _heading_level(node) == 1 and self._is_places_heading(node):
                     self._write_map()
 
     def _write_paragraphs(self, nodes: Sequence[Node], style: str, properties: tuple[Any, ...]) -> None:
         """Write a paragraph, split around displayed formulas."""
-        for displayed, group in groupby(nodes, key=_is_displayed):
+        for displayed, group in groupby(nodes, key=is_displayed):
             for part in ([node] for node in group) if displayed else [list(group)]:
                 if displayed or any(not isinstance(node, str) or node.strip() for node in part):
                     self._append_block(
@@ -240,7 +247,7 @@ class _DocxWriter:
         for number, item in enumerate(items, start):
             content: list[Any] = list(item["c"])
             first = list(_leading_nodes(content))
-            inline = first[0]["c"] if len(first) == 1 and _has_tag(first[0], "p") else first
+            inline = first[0]["c"] if len(first) == 1 and has_tag(first[0], "p") else first
             runs: Iterable[Any] = self._build_runs(inline)
             if sources:
                 runs = self._with_bookmark(f"source_{number}", list(runs))
@@ -282,7 +289,7 @@ class _DocxWriter:
             align = _ALIGNMENTS.get(str(cell.get("align", "")))
             properties = [*_direction_properties(cell["c"]), *([element("jc", val=align)] if align else [])]
             style = "SmallCell" if is_small else "Cell"
-            only_citations = all(_has_tag(item, "cite") for item in cell["c"])
+            only_citations = all(has_tag(item, "cite") for item in cell["c"])
             runs = self._build_runs(cell["c"], bold=head, as_superscript=not only_citations)
             row_element.append(
                 element(
@@ -319,7 +326,7 @@ class _DocxWriter:
         for at, node in enumerate(nodes):
             after = nodes[at + 1] if at + 1 < len(nodes) else None
             if isinstance(node, str):
-                text = node.rstrip(" ") if _has_tag(after, "cite") else node
+                text = node.rstrip(" ") if has_tag(after, "cite") else node
                 for part in _RIGHT_TO_LEFT_RUN.split(text):
                     if part:
                         direction = [element("rtl")] if _RIGHT_TO_LEFT_RUN.fullmatch(part) else []
@@ -390,21 +397,9 @@ def _without_property(properties: Iterable[Any], tag: str) -> list[Any]:
     return [item for item in properties if item.tag != qn(f"w:{tag}")]
 
 
-def _has_tag(node: Any, tag: str) -> bool:
-    return isinstance(node, dict) and node["t"] == tag
-
-
 def _direction_properties(nodes: Iterable[Node]) -> list[Any]:
     """Return the property of a right-to-left paragraph, if it is one."""
     return [element("bidi")] if is_right_to_left(nodes) else []
-
-
-def _is_displayed(node: Node) -> bool:
-    return isinstance(node, dict) and bool(node.get("display"))
-
-
-def _is_inline(node: Node) -> bool:
-    return isinstance(node, str) or node["t"] not in _BLOCK_TAGS
 
 
 def _heading_level(node: Any) -> int:
@@ -418,11 +413,11 @@ def _bookmark_name(key: object) -> str:
 
 def _leading_nodes(nodes: Sequence[Any]) -> Iterator[Any]:
     """Yield the first paragraph of a list item, or the inline nodes before its first block."""
-    if nodes and _has_tag(nodes[0], "p"):
+    if nodes and has_tag(nodes[0], "p"):
         yield nodes[0]
         return
     for node in nodes:
-        if not _is_inline(node):
+        if not is_inline(node):
             return
         yield node
 

@@ -23,7 +23,15 @@ from research.citations.numbering import CitedAnswer
 from research.core.i18n import Translator
 from research.core.records import Place, Report
 from research.export.column_widths import fit_columns, measure_columns, split_into_bands
-from research.export.document import ReportDocument, build_document, is_right_to_left, plain_text
+from research.export.document import (
+    ReportDocument,
+    build_document,
+    has_tag,
+    is_displayed,
+    is_inline,
+    is_right_to_left,
+    plain_text,
+)
 from research.export.fonts import (
     ACCENTED_LETTERS_FONT,
     EMOJI_FONT,
@@ -48,7 +56,6 @@ _TEXT_WIDTH_POINTS = 467.0  # points between the margins of A4
 _MIN_COLUMN_POINTS, _MAX_WORD_POINTS = 26.0, 90.0  # least width, and limit for the longest word
 _CELL_PADDING_POINTS = 11.0  # points beside the text of a cell
 _MAX_NESTING = 8  # lists and quotations; deeper ones are set at this depth
-_BLOCK_TAGS = frozenset({"p", "h", "ul", "ol", "li", "table", "pre", "blockquote", "hr"})
 _MAX_NAMED_SCRIPTS = 12  # listed in the note on undrawable letters
 
 _EMOJI = (
@@ -103,7 +110,7 @@ class _TemplateData:
         """Return the data of the template `report.typ`."""
         title = visible_text(self._document.title).strip() or self._translate("untitled")
         nodes = list(self._document.nodes)
-        if nodes and _has_tag(nodes[0], "h") and nodes[0]["level"] == 1:  # type: ignore[index]
+        if nodes and has_tag(nodes[0], "h") and nodes[0]["level"] == 1:  # type: ignore[index]
             nodes = nodes[1:]  # the first page shows it as its title
         body = self._build_blocks(nodes, 0)
         marks = TEXT_FONTS if self._document.language == "zh" else (WESTERN_FONT, *TEXT_FONTS)
@@ -137,7 +144,7 @@ class _TemplateData:
     def _build_blocks(self, nodes: Sequence[Node], depth: int) -> list[Any]:
         """Build blocks in order; inline nodes between them become paragraphs."""
         out: list[Any] = []
-        for inline, group in groupby(nodes, key=_is_inline):
+        for inline, group in groupby(nodes, key=is_inline):
             if inline:
                 out += self._build_paragraphs(list(group))
             else:
@@ -146,7 +153,7 @@ class _TemplateData:
 
     def _build_paragraphs(self, nodes: Sequence[Node]) -> Iterator[dict[str, Any]]:
         """Build a paragraph, split around displayed formulas."""
-        for displayed, group in groupby(nodes, key=_is_displayed):
+        for displayed, group in groupby(nodes, key=is_displayed):
             part = list(group)
             if displayed:
                 yield from (self._build_formula(node) for node in part)
@@ -180,7 +187,7 @@ class _TemplateData:
         """Build a heading; its name in contents and outline has no citations."""
         key = f"h{len(self._headings)}"
         self._headings[key] = self._build_inline(node["c"], is_bold=True)
-        name = visible_text(plain_text(item for item in node["c"] if not _has_tag(item, "cite"))).strip()
+        name = visible_text(plain_text(item for item in node["c"] if not has_tag(item, "cite"))).strip()
         level = min(max(int(node["level"]) - 1, 1), 5)
         return {"t": "h", "level": level, "id": key, "name": name or self._translate("untitled")}
 
@@ -232,7 +239,7 @@ class _TemplateData:
             yield {"t": "note", "c": self._split_text(note)}
 
     def _build_cell(self, cell: Any) -> dict[str, Any]:
-        has_text = any(not _has_tag(node, "cite") for node in cell["c"] if node != " ")
+        has_text = any(not has_tag(node, "cite") for node in cell["c"] if node != " ")
         head = cell["t"] == "th"
         content = self._build_inline(cell["c"], as_superscript=has_text, max_word_chars=12, is_bold=head)
         attributes = {"align": str(cell.get("align", "left")), **_direction_data(cell["c"])}
@@ -255,7 +262,7 @@ class _TemplateData:
         for at, node in enumerate(listed):
             after = listed[at + 1] if at + 1 < len(listed) else None
             if isinstance(node, str):
-                text = node.rstrip(" ") if _has_tag(after, "cite") else node
+                text = node.rstrip(" ") if has_tag(after, "cite") else node
                 out += self._split_text(text, max_word_chars, is_slanted=is_slanted, is_bold=is_bold)
             elif node["t"] == "cite":
                 out.append(self._build_citation(int(node["number"]), as_superscript=as_superscript))
@@ -395,18 +402,6 @@ def _ascii_address(url: str) -> str:
     """Return a web address in ASCII, "" for any other address."""
     is_web_address = url.startswith(("http://", "https://"))
     return quote(url, safe="%/:=&?~#+!$,;'@()*[]-._") if is_web_address else ""
-
-
-def _has_tag(node: Any, tag: str) -> bool:
-    return isinstance(node, dict) and node["t"] == tag
-
-
-def _is_displayed(node: Node) -> bool:
-    return isinstance(node, dict) and bool(node.get("display"))
-
-
-def _is_inline(node: Node) -> bool:
-    return isinstance(node, str) or node["t"] not in _BLOCK_TAGS
 
 
 def _find_source_list(nodes: Iterable[Node]) -> Any:

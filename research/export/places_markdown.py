@@ -10,7 +10,7 @@ from research.citations.registry import EvidenceRegistry
 from research.core.i18n import Translator
 from research.core.records import Evidence, Place, Report, SearchArea
 from research.export.markdown_escaping import bullet_list, escape_markdown, markdown_link, markdown_table
-from research.export.report_facts import collect_report_evidence
+from research.export.report_facts import collect_report_evidence, source_numbers
 from research.export.report_texts import has_report_text
 from research.export.sources_markdown import source_name
 
@@ -20,7 +20,7 @@ MAX_PLACES = 200  # rows of the table of places
 def place_blocks(report: Report, cited: CitedAnswer | None, translate: Translator) -> Iterator[str]:
     """Yield a table of the places, cited ones first."""
     registry = collect_report_evidence(report)
-    numbers = {source.evidence.id: source.number for source in cited.sources} if cited else {}
+    numbers = source_numbers(cited)
     items = [source.evidence for source in cited.sources] if cited else []
     items += [item for item in registry if item.id not in numbers]
     places = [(item, item.place) for item in items if item.place]

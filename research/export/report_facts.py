@@ -26,6 +26,11 @@ def collect_report_evidence(report: Report) -> EvidenceRegistry:
     return registry
 
 
+def source_numbers(cited: CitedAnswer | None) -> dict[str, int]:
+    """Map the evidence id of each cited source to its citation number."""
+    return {source.evidence.id: source.number for source in cited.sources} if cited else {}
+
+
 def collect_failures(report: Report, cited: CitedAnswer | None) -> tuple[Failure, ...]:
     """Return the failures of the answer, or those of every stage if there is no answer.
 

@@ -115,6 +115,7 @@ from research.export.report_facts import (
     collect_report_evidence,
     report_language,
     round_numbers,
+    source_numbers,
     sum_usage,
     to_utc,
     unfinished_tasks,
@@ -177,7 +178,7 @@ def report_json(report: Report, cited: CitedAnswer | None, options: ExportOption
 
 def _answer_blocks(cited: CitedAnswer, registry: EvidenceRegistry) -> list[dict[str, Any]]:
     sources = {source.number: source for source in cited.sources}
-    numbers = {source.evidence.id: source.number for source in cited.sources}
+    numbers = source_numbers(cited)
     return [
         {
             **_span_record(item.span, item.unsourced),

@@ -12,7 +12,7 @@ from research.core.records import ATTRIBUTIONS, Evidence, Paper, Report
 from research.core.urls import canonical_url
 from research.export.markdown_escaping import LINE_BREAKS, escape_markdown, markdown_link, service_label
 from research.export.options import ExportOptions, listed_sources
-from research.export.report_facts import to_utc
+from research.export.report_facts import source_numbers, to_utc
 from research.export.report_texts import CitationFormat
 
 MAX_PASSAGE_CHARS = 80  # of a passage quoted above a note
@@ -114,7 +114,7 @@ def note_blocks(
     """Yield the reader's notes, each below its subject. Notes are never cited."""
     if not report.remarks:
         return
-    numbers = {source.evidence.id: source.number for source in cited.sources} if cited else {}
+    numbers = source_numbers(cited)
     yield f"## {translate('remarks')}"
     yield translate("remarks own")
     for note in report.remarks:
