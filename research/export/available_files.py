@@ -29,12 +29,12 @@ class ExportFile(NamedTuple):
 
 def list_exports(report: Report, cited: CitedAnswer | None) -> Iterator[ExportFile]:
     """Yield the files that a report can be exported to, in the order of the registry."""
-    parts = {content: count_parts(content, report, cited) for content in {item.content for item in EXPORT_FORMATS}}
+    parts = {content: _list_parts(content, report, cited) for content in {item.content for item in EXPORT_FORMATS}}
     for export_format in EXPORT_FORMATS:
         yield from (ExportFile(export_format, part) for part in parts[export_format.content])
 
 
-def count_parts(content: Content, report: Report, cited: CitedAnswer | None) -> Sequence[int]:
+def _list_parts(content: Content, report: Report, cited: CitedAnswer | None) -> Sequence[int]:
     """Return the numbers of the files that a report needs for a content: none, 0, or 1, 2, …"""
     match content:
         case "sources":

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from math import isfinite
 
 from research.citations.numbering import CitedAnswer
-from research.citations.registry import EvidenceRegistry
 from research.core.i18n import Translator
 from research.core.records import Evidence, Place, Report, SearchArea
 from research.export.markdown_escaping import bullet_list, escape_markdown, markdown_link, markdown_table
@@ -19,24 +18,20 @@ MAX_PLACES = 200  # rows of the table of places
 
 def place_blocks(report: Report, cited: CitedAnswer | None, translate: Translator) -> Iterator[str]:
     """Yield a table of the places, cited ones first."""
-    registry = collect_report_evidence(report)
-    numbers = source_numbers(cited)
-    items = [source.evidence for source in cited.sources] if cited else []
-    items += [item for item in registry if item.id not in numbers]
-    places = [(item, item.place) for item in items if item.place]
+    places = listed_places(report, cited)
     if not places:
         return
-    centre_by_place = _centres_by_place(report, registry)
+    centre_by_place = _centres_by_place(report)
     centres = dict.fromkeys(centre_by_place.values())
     has_several_centres = len({centre.name for centre in centres}) > 1
     yield f"## {translate('places')}"
     yield from bullet_list(_centre_line(centre, translate) for centre in centres)
     head = [translate(f"place.{column}") for column in _PLACE_COLUMNS]
     rows = []
-    for item, place in places[:MAX_PLACES]:
-        number = translate("cite", number=numbers[item.id]) if item.id in numbers else "—"
+    for number, item, place in places[:MAX_PLACES]:
+        citation = translate("cite", number=number) if number else "—"
         centre = centre_by_place.get(item.id) if has_several_centres else None
-        rows.append([number, *_place_row(item, place, centre, translate)])
+        rows.append([citation, *_place_row(item, place, centre, translate)])
     yield from markdown_table(head, rows)
     if len(places) > MAX_PLACES:
         yield translate("places left out", count=len(places) - MAX_PLACES)
@@ -45,8 +40,17 @@ def place_blocks(report: Report, cited: CitedAnswer | None, translate: Translato
 _PLACE_COLUMNS = ("number", "name", "category", "address", "distance", "rating", "cost", "hours", "coordinates")
 
 
-def _centres_by_place(report: Report, registry: EvidenceRegistry) -> dict[str, SearchArea]:
+def listed_places(report: Report, cited: CitedAnswer | None) -> list[tuple[int, Evidence, Place]]:
+    """Return the places of a report with their citation numbers, cited ones first; 0 if not cited."""
+    numbers = source_numbers(cited)
+    items = [source.evidence for source in cited.sources] if cited else []
+    items += [item for item in collect_report_evidence(report) if item.id not in numbers]
+    return [(numbers.get(item.id, 0), item, item.place) for item in items if item.place]
+
+
+def _centres_by_place(report: Report) -> dict[str, SearchArea]:
     """Map evidence ids of places to the search area in which they were first found."""
+    registry = collect_report_evidence(report)
     centre_by_place: dict[str, SearchArea] = {}
     for finding in report.findings:
         for item in finding.evidence:

@@ -23,8 +23,7 @@ from research.export.column_widths import width_in_ems
 from research.export.font_families import font_families
 from research.export.fonts import TEXT_FONTS, visible_text
 from research.export.geo import is_on_globe
-from research.export.places_markdown import MAX_PLACES
-from research.export.report_facts import collect_report_evidence, source_numbers
+from research.export.places_markdown import MAX_PLACES, listed_places
 from research.export.report_texts import report_translator
 
 WIDTH, HEIGHT = 720.0, 430.0  # units of the picture
@@ -94,11 +93,8 @@ def places_on_map(report: Report, cited: CitedAnswer | None) -> list[tuple[int, 
 
     The number of a place that is not cited is 0.
     """
-    numbers = source_numbers(cited)
-    items = [source.evidence for source in cited.sources] if cited else []
-    items += [item for item in collect_report_evidence(report) if item.id not in numbers]
-    places = [(numbers.get(item.id, 0), item.place) for item in items if item.place]
-    return [(number, place) for number, place in places[:MAX_PLACES] if is_on_globe(place)]
+    places = listed_places(report, cited)[:MAX_PLACES]
+    return [(number, place) for number, _, place in places if is_on_globe(place)]
 
 
 def describe_map(places: Sequence[Place], language: Language) -> str:

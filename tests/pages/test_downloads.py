@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pages.run.downloads import create_builder, list_formats
-from research import Report, application, number_report_answer
+from research import EXPORT_FORMATS, Report, application, number_report_answer
 from tests.export.test_markdown import numbered, report
 from tests.pages.visitor import Visitor
 
@@ -68,4 +68,5 @@ def test_a_format_that_is_remembered_and_gone_is_none(visit: Callable[..., Visit
 def test_every_format_that_can_be_the_usual_one_has_words_for_the_button() -> None:
     one = report("Some words")
     usual = [each.label_as_default for each in list_formats(one, numbered(one)) if each.group in ("report", "all")]
-    assert len(usual) == 7 and all(label.startswith("Download ") for label in usual)
+    expected = [item for item in EXPORT_FORMATS if item.content in ("report", "everything")]
+    assert len(usual) == len(expected) and all(label.startswith("Download ") for label in usual)
