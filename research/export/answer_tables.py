@@ -14,7 +14,6 @@ from research.export.options import ExportOptions
 from research.export.provenance import provenance_lines
 from research.export.report_texts import report_translator
 from research.export.table_csv import table_csv
-from research.export.table_excel import ABOUT_SHEET, Sheet, workbook_bytes
 from research.export.table_model import ExportTable, TableColumn
 
 
@@ -43,6 +42,8 @@ def answer_tables_csv(report: Report, cited: CitedAnswer | None, options: Export
 
 def answer_tables_excel(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
     """Write a workbook with a sheet per table, all cells text, and the provenance."""
+    from research.export.table_excel import ABOUT_SHEET, Sheet, workbook_bytes  # slow to import
+
     tables = answer_tables(cited) if cited else []
     sheets = [Sheet(table._replace(name=f"{at} {table.name}")) for at, table in enumerate(tables, 1)]
     return workbook_bytes(sheets, {ABOUT_SHEET: provenance_lines(report, cited)})

@@ -9,8 +9,8 @@ from research.citations.numbering import CitedAnswer
 from research.core.records import Report
 from research.export.answer_tables import answer_tables
 from research.export.cited_tables import has_cited_table
-from research.export.database_rows import query_results
 from research.export.formats import EXPORT_FORMATS, Content, ExportFormat
+from research.export.report_facts import query_results
 from research.export.report_places import places_on_globe
 
 

@@ -20,7 +20,6 @@ from research.export.report_facts import report_language
 from research.export.report_texts import report_translator
 from research.export.table_csv import table_csv
 from research.export.table_model import ExportTable, TableColumn, unique_names
-from research.export.table_parquet import table_parquet
 from research.tables.column_values import ColumnNumber, convert_number, find_column_unit
 from research.tables.formatting import format_cell_in_column, format_column_heading
 
@@ -167,6 +166,8 @@ def cited_table_parquet(report: Report, cited: CitedAnswer | None, options: Expo
     `.sources` (addresses), `.differs` (conflicting sources) and `.lack` (reason for a missing
     value). The metadata of a column holds its question, type and unit.
     """
+    from research.export.table_parquet import table_parquet  # slow to import
+
     table = build_cited_table(report, cited)
     rows = table.grid.rows
     columns: list[tuple[TableColumn, Sequence[Any]]] = [

@@ -15,17 +15,12 @@ from research.core.records import QueryResult, Report
 from research.export.database_rows_markdown import column_coverage_lines
 from research.export.options import ExportOptions
 from research.export.provenance import provenance_lines
-from research.export.report_facts import report_language
+from research.export.report_facts import query_results, report_language
 from research.export.report_texts import report_translator
 from research.export.table_csv import table_csv
 from research.export.table_excel import ABOUT_SHEET, Sheet, workbook_bytes
 from research.export.table_model import ExportTable, TableColumn, unique_names
 from research.export.table_parquet import arrow_table, table_parquet
-
-
-def query_results(report: Report) -> list[QueryResult]:
-    """Return the results of a report that have rows."""
-    return [finding.rows for finding in report.findings if finding.rows and finding.rows.rows]
 
 
 def rows_table(rows: QueryResult) -> ExportTable:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from research.citations.numbering import CitedAnswer
 from research.citations.registry import EvidenceRegistry, collect_evidence
-from research.core.records import Failure, Language, Report, Task, Usage
+from research.core.records import Failure, Language, QueryResult, Report, Task, Usage
 from research.core.text.tokenizer import detect_language
 
 
@@ -29,6 +29,11 @@ def collect_report_evidence(report: Report) -> EvidenceRegistry:
 def source_numbers(cited: CitedAnswer | None) -> dict[str, int]:
     """Map the evidence id of each cited source to its citation number."""
     return {source.evidence.id: source.number for source in cited.sources} if cited else {}
+
+
+def query_results(report: Report) -> list[QueryResult]:
+    """Return the results of a report that have rows."""
+    return [finding.rows for finding in report.findings if finding.rows and finding.rows.rows]
 
 
 def collect_failures(report: Report, cited: CitedAnswer | None) -> tuple[Failure, ...]:
