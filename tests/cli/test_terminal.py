@@ -205,7 +205,7 @@ def test_a_suffix_of_no_format_ends_with_2_before_anything_is_searched(folder: P
     before = run_ids(folder)
     done = terminal(folder, ENGLISH, "-o", str(tmp_path / "report.exe"))
     assert (done.returncode, done.stdout) == (UNUSABLE, "")
-    assert "does not end in a report format; use one of .md, .html" in done.stderr
+    assert "does not end in a report format; use one of .md, .pdf, .docx, .html, " in done.stderr
     assert run_ids(folder) == before
 
 
