@@ -21,6 +21,7 @@ from research.export.markdown import collect_report_evidence
 from research.runtime.active_run import RunResources
 from research.runtime.event_loop import EventLoopThread
 from research.runtime.memory import conversation_memory
+from research.runtime.start_rate_limiter import StartRateLimiter
 from research.storage.history import HistoryEntry, HistoryPage
 from research.storage.history_index import HistoryQuery
 from research.storage.run_queue import queue_position
@@ -31,6 +32,7 @@ BIN_RETENTION = timedelta(days=30)  # time that a conversation stays in the bin
 MAX_REMARK_CHARS = 4_000  # characters of a note
 MAX_INSTRUCTION_CHARS = 500  # characters of an instruction to a run
 POLL_SECONDS = 0.5  # seconds between polls for changes and requests of other processes
+EVERYTHING = HistoryQuery()
 _T = TypeVar("_T")
 
 
@@ -76,6 +78,8 @@ class RunManager(ABC):
         self._default_options = default_options or (lambda: resources.settings.options)
         self._on_close = on_close
         self._changed = threading.Condition()
+        self.start_rate_limiter = StartRateLimiter(0)  # runs that an owner starts or resumes
+        self.preview_rate_limiter = StartRateLimiter(0)
         self.resource_provider: ResourceProvider | None = None
         self.loop = EventLoopThread("sightline-runs")
 
@@ -173,9 +177,11 @@ class RunManager(ABC):
 
         Raises:
             QuestionError: the question cannot be researched.
+            RateLimitError: the owner has started too much within a minute.
             ValueError: there is no such source, or the run id is taken.
             StoreError: the run could not be stored; nothing was started.
         """
+        self.start_rate_limiter.record_start(owner)
         clean_question(question)
         options = options or self.default_options(owner)
         self._check_sources(options)
@@ -220,6 +226,8 @@ class RunManager(ABC):
         owner: str = "local",
     ) -> Run | None:
         """Continue a waiting run with the given plan and options, or with its own.
+
+        It does not count as another start.
 
         Raises:
             ValueError: there is no such source.
@@ -279,7 +287,9 @@ class RunManager(ABC):
 
         Raises:
             QuestionError: the question cannot be researched.
+            RateLimitError: the owner has previewed too much within a minute.
         """
+        self.preview_rate_limiter.record_start(owner)
         cleaned, limits = clean_question(question), options or self.default_options(owner)
         if follows and (parent := self.get_run(follows, owner=owner)):
             run = parent.model_copy(update={"id": "", "follows": parent.id})
@@ -328,7 +338,11 @@ class RunManager(ABC):
         """Resume a stopped, interrupted or failed run without repeating finished searches.
 
         With `write_only`, it makes no further searches.
+
+        Raises:
+            RateLimitError: the owner has started too much within a minute.
         """
+        self.start_rate_limiter.record_start(owner)
         run = self.get_run(run_id, owner=owner)
         engine = self._choose_engine(run_id)
         if run is None or not run.is_resumable or not self.store.claim_run(run_id, engine, write_only=write_only):
@@ -382,10 +396,13 @@ class RunManager(ABC):
         run = self.get_run(run_id, owner=owner)
         return self.store.report(run) if run else None
 
-    def save_remark(self, run_id: str, text: str, evidence: str, passage: str, *, owner: str) -> bool:
-        """Save an owner's note on the answer of a run or on a passage.
+    def save_remark(
+        self, run_id: str, text: str, *, evidence: str = "", passage: str = "", owner: str = "local"
+    ) -> bool:
+        """Save an owner's note on the answer of a run, or on a passage of its evidence, given by ids.
 
-        Return False if there is no such run or passage.
+        At most `MAX_REMARK_CHARS` characters are stored; "" deletes the note. Return False if there is
+        no such run or passage.
         """
         report = self.report(run_id, owner=owner)
         if report is None:
@@ -396,9 +413,9 @@ class RunManager(ABC):
         return True
 
     def search_history(
-        self, query: HistoryQuery, *, limit: int = 20, offset: int = 0, owner: str = "local"
+        self, query: HistoryQuery = EVERYTHING, *, limit: int = 20, offset: int = 0, owner: str = "local"
     ) -> HistoryPage:
-        """Return a page of an owner's conversations that match a query."""
+        """Return a page of an owner's conversations that match a query, pinned ones first, then latest first."""
         self._interrupt_lost_runs()
         return self.store.history.page(owner, query, limit, offset)
 

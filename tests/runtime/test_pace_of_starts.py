@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from research import QuestionError, RateLimitError, application
+from research import QuestionError, RateLimitError, close_application, get_application
 from research.runtime.start_rate_limiter import StartRateLimiter
 
 
@@ -61,39 +61,39 @@ def test_every_way_to_start_is_counted_and_what_is_asked_wrongly_too(
 ) -> None:
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("SIGHTLINE_STARTS_PER_MINUTE", "1")
-    application.close()
+    close_application()
     try:
         with pytest.raises(QuestionError):
-            application.start_run("", owner="ann")
+            get_application().runs.start("", owner="ann")
         ways = {
-            "start": lambda: application.start_run("What is known?", owner="ann"),
-            "report_on": lambda: application.start_report("The news", owner="ann"),
-            "ask_database": lambda: application.start_database_run("How many?", owner="ann"),
-            "resume": lambda: application.resume_run("none", owner="ann"),
-            "more": lambda: application.extend_run("none", owner="ann"),
-            "look_again": lambda: application.start_update("none", owner="ann"),
+            "start": lambda: get_application().runs.start("What is known?", owner="ann"),
+            "report_on": lambda: get_application().start_report("The news", owner="ann"),
+            "ask_database": lambda: get_application().start_database_run("How many?", owner="ann"),
+            "resume": lambda: get_application().runs.resume("none", owner="ann"),
+            "more": lambda: get_application().runs.extend("none", owner="ann"),
+            "look_again": lambda: get_application().watches.start_update("none", owner="ann"),
         }
         for name, way in ways.items():
             with pytest.raises(RateLimitError):
                 way()
-            assert application.recent_runs(owner="ann") == [], name
-        assert application.resume_run("none", owner="bob") is None
-        assert application.approve_run("none", owner="ann") is None  # was counted when it was started
+            assert get_application().runs.recent_runs(owner="ann") == [], name
+        assert get_application().runs.resume("none", owner="bob") is None
+        assert get_application().runs.approve("none", owner="ann") is None  # was counted when it was started
     finally:
-        application.close()
+        close_application()
 
 
 def test_previews_of_plans_are_counted_by_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("SIGHTLINE_STARTS_PER_MINUTE", "1")
-    application.close()
+    close_application()
     try:
-        plan = application.preview_plan("What is known?", owner="ann")
+        plan = get_application().runs.preview_plan("What is known?", owner="ann")
         with pytest.raises(RateLimitError):
-            application.preview_plan("What is known?", owner="ann")
+            get_application().runs.preview_plan("What is known?", owner="ann")
         assert plan.tasks
-        assert application.start_run("What is known?", plan=plan, owner="ann").question == "What is known?"
+        assert get_application().runs.start("What is known?", plan=plan, owner="ann").question == "What is known?"
         with pytest.raises(RateLimitError):
-            application.start_run("What is known?", plan=plan, owner="ann")
+            get_application().runs.start("What is known?", plan=plan, owner="ann")
     finally:
-        application.close()
+        close_application()
