@@ -152,7 +152,7 @@ from .runtime.news_reports import load_report as load_report
 from .runtime.news_reports import news_report as news_report
 from .runtime.related_questions import related_questions as related_questions
 from .runtime.report_states import StateError as StateError
-from .runtime.start_rate_limiter import RateLimitError as RateLimitError
+from .runtime.start_limit import RateLimitError as RateLimitError
 from .sources.database.semantic_model import Label as Label
 from .sources.database.semantic_model import Metric as Metric
 from .sources.database.semantic_model import SemanticModel as SemanticModel

@@ -47,7 +47,6 @@ from research.runtime.report_files import describe_write_error
 from research.runtime.report_states import read_state, restore_run
 from research.runtime.run_manager import RunManager
 from research.runtime.services import Services, utc_now
-from research.runtime.start_rate_limiter import StartRateLimiter
 from research.tables.spec import describe_table
 from research.watch.topics import WatchedTopics
 
@@ -91,8 +90,7 @@ class Application:
         self.default_options = services.default_options
         run_manager = _load_remote_run_manager() if settings.runs_url else LocalRunManager
         self.runs: RunManager = run_manager(services.resources, services.default_options, self._close_services)
-        self.runs.start_rate_limiter = StartRateLimiter(settings.starts_per_minute)
-        self.runs.preview_rate_limiter = StartRateLimiter(settings.starts_per_minute)
+        self.runs.start_limiter.max_starts = self.runs.preview_limiter.max_starts = settings.starts_per_minute
         keys = KeyStore(settings.data_dir)
         self.owner_services = OwnerServices(services, self.runs, keys)
         self.preferences = self.owner_services.preferences

@@ -20,7 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "data": set(),
     "core": set(),
     "http": {"core"},
-    "models": {"core"},
+    "models": {"core", "http"},
     "readers": {"core"},
     "citations": {"core"},
     "storage": {"core", "citations"},

@@ -18,10 +18,11 @@ from research.agent.nodes.plan import continuation_plan, make_plan, plan_from_qu
 from research.agent.nodes.question import clean_question
 from research.core.records import ConnectionCheck, Draft, Event, Plan, Report, Run, RunOptions, ignore_event
 from research.export.markdown import collect_report_evidence
+from research.http.rate_limiter import RateLimiter
 from research.runtime.active_run import RunResources
 from research.runtime.event_loop import EventLoopThread
 from research.runtime.memory import conversation_memory
-from research.runtime.start_rate_limiter import StartRateLimiter
+from research.runtime.start_limit import check_start, count_start
 from research.storage.history import HistoryEntry, HistoryPage
 from research.storage.history_index import HistoryQuery
 from research.storage.run_queue import queue_position
@@ -78,8 +79,8 @@ class RunManager(ABC):
         self._default_options = default_options or (lambda: resources.settings.options)
         self._on_close = on_close
         self._changed = threading.Condition()
-        self.start_rate_limiter = StartRateLimiter(0)  # runs that an owner starts or resumes
-        self.preview_rate_limiter = StartRateLimiter(0)
+        self.start_limiter = RateLimiter(60.0, max_starts=0)  # runs that an owner starts or resumes
+        self.preview_limiter = RateLimiter(60.0, max_starts=0)
         self.resource_provider: ResourceProvider | None = None
         self.loop = EventLoopThread("sightline-runs")
 
@@ -181,7 +182,7 @@ class RunManager(ABC):
             ValueError: there is no such source, or the run id is taken.
             StoreError: the run could not be stored; nothing was started.
         """
-        self.start_rate_limiter.record_start(owner)
+        count_start(self.start_limiter, owner)
         clean_question(question)
         options = options or self.default_options(owner)
         self._check_sources(options)
@@ -289,7 +290,7 @@ class RunManager(ABC):
             QuestionError: the question cannot be researched.
             RateLimitError: the owner has previewed too much within a minute.
         """
-        self.preview_rate_limiter.record_start(owner)
+        count_start(self.preview_limiter, owner)
         cleaned, limits = clean_question(question), options or self.default_options(owner)
         if follows and (parent := self.get_run(follows, owner=owner)):
             run = parent.model_copy(update={"id": "", "follows": parent.id})
@@ -342,7 +343,7 @@ class RunManager(ABC):
         Raises:
             RateLimitError: the owner has started too much within a minute.
         """
-        self.start_rate_limiter.record_start(owner)
+        count_start(self.start_limiter, owner)
         run = self.get_run(run_id, owner=owner)
         engine = self._choose_engine(run_id)
         if run is None or not run.is_resumable or not self.store.claim_run(run_id, engine, write_only=write_only):
@@ -355,7 +356,11 @@ class RunManager(ABC):
         """Start a run based on a finished one that searches for what is missing in its findings.
 
         It begins with a reflection on them. A run that is not done is returned unchanged.
+
+        Raises:
+            RateLimitError: the owner has started too much within a minute.
         """
+        check_start(self.start_limiter, owner)
         report = self.report(run_id, owner=owner)
         if report is None or report.run.status != "done":
             return report.run if report else None

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from research.agent.nodes.report_update import repeat_outline
 from research.core.records import Report, Run, WatchedTopic, normalise_query
 from research.runtime.run_manager import RunManager
+from research.runtime.start_limit import check_start
 
 
 class UnwatchableTopicError(ValueError):
@@ -62,8 +63,10 @@ class WatchedTopics:
         If the last update is still active, waiting or resumable, return or resume that run instead.
 
         Raises:
+            RateLimitError: the owner has started too much within a minute.
             UnwatchableTopicError: there is no such watch, or its report can no longer be read.
         """
+        check_start(self._runs.start_limiter, owner)
         first = next((run for run, _ in self._runs.store.watches(owner) if run.id == watch_id), None)
         if first is None:
             raise UnwatchableTopicError("There is no such topic among those that are watched.")
