@@ -1,6 +1,6 @@
 """Settings page: a person's own effort, limits, models, search, keys and language.
 
-`research.application` validates and stores every choice. A stored key is never shown again.
+The application's preferences validate and store every choice. A stored key is never shown again.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ async def retry(
     def queued(waits: bool) -> None:
         emit("queued", stage=stage, what=str(spec), over=not waits)
 
-    limiter = clients.limiter(spec.provider, spec.is_report_server)
+    limiter = clients.limiter(spec)
     attempts = settings.model_attempts
     for attempt in range(1, attempts + 1):
         try:

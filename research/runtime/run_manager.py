@@ -84,10 +84,6 @@ class RunManager(ABC):
         self.resource_provider: ResourceProvider | None = None
         self.loop = EventLoopThread("sightline-runs")
 
-    def start_on_loop(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Start a coroutine on the loop of the runs without waiting; its failure is logged."""
-        self.loop.start(coroutine)
-
     def run_on_loop(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
         """Run a coroutine on the loop of the runs, where their clients live, and wait for it."""
         return self.loop.run(coroutine)
