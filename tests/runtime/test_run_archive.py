@@ -102,10 +102,10 @@ def test_what_is_not_said_is_not_found(store: Store, words: str) -> None:
 
 def test_a_title_and_tags_are_searched_too(store: Store) -> None:
     put(store, "one")
-    store.update_conversation("talk-one", title="Spring *Trip*")
+    store.update_conversation("talk-one", "ann", title="Spring *Trip*")
     store.history.set_tags("ann", "talk-one", ["北京"])
     assert found(store, "spring 北京 yuan") == ["one"]
-    store.update_conversation("talk-one", title="")
+    store.update_conversation("talk-one", "ann", title="")
     assert found(store, "spring") == []
 
 
@@ -127,7 +127,7 @@ def test_filters_narrow_the_list(store: Store) -> None:
     put(store, "news", options=RunOptions(sections=3))
     put(store, "base", options=RunOptions(sources=("database",)))
     put(store, "map", options=RunOptions(sources=("places",)))
-    store.update_conversation("talk-map", pinned=True)
+    store.update_conversation("talk-map", "ann", pinned=True)
     store.history.set_tags("ann", "talk-old", ["x"])
     assert found(store, kind="report") == ["news"]
     assert found(store, kind="database") == ["base"]

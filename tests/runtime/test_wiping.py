@@ -66,7 +66,7 @@ def put(owner: str, secret: str) -> None:
         assert get_application().runs.save_remark(
             run.id, secret, evidence=passage and found.id, passage=passage, owner=owner
         )
-    store.update_conversation(run.conversation, title=secret, pinned=True)
+    store.update_conversation(run.conversation, owner, title=secret, pinned=True)
     store.add_watch(run.id)
     store.set_preference(owner, "word", secret)
     get_application().databases.confirm_statement(secret, f"SELECT '{secret}'", owner=owner)

@@ -277,7 +277,7 @@ def fill_account() -> None:
         pass
     expires = datetime.fromisoformat(FAR)
     get_application().store.record_sign_out("ann", "first-sign-in", ended_at=SIGNED_OUT, keep_until=expires)
-    get_application().store.record_sign_out("bob", ended_at=SIGNED_OUT, keep_until=expires)
+    get_application().store.record_sign_out("bob", "", ended_at=SIGNED_OUT, keep_until=expires)
 
 
 def begin_runs() -> None:
