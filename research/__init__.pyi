@@ -145,7 +145,6 @@ from .runtime.database import DatabaseDescription as DatabaseDescription
 from .runtime.database import DatabaseEntry as DatabaseEntry
 from .runtime.database import Databases as Databases
 from .runtime.database import DatabaseSchema as DatabaseSchema
-from .runtime.database import DatabaseTable as DatabaseTable
 from .runtime.database import RowExport as RowExport
 from .runtime.model_roles import ModelRole as ModelRole
 from .runtime.news_reports import load_report as load_report
@@ -153,6 +152,7 @@ from .runtime.news_reports import news_report as news_report
 from .runtime.related_questions import related_questions as related_questions
 from .runtime.report_states import StateError as StateError
 from .runtime.start_limit import RateLimitError as RateLimitError
+from .sources.database.schema import SchemaTable as SchemaTable
 from .sources.database.semantic_model import Label as Label
 from .sources.database.semantic_model import Metric as Metric
 from .sources.database.semantic_model import SemanticModel as SemanticModel

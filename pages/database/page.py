@@ -15,7 +15,7 @@ from pages.shared.escaping import escape_markdown
 from pages.shared.localization import current_language, format_number, t
 from pages.shared.login import current_owner
 from pages.shared.schema_warnings import draw_schema_warnings
-from research import DatabaseEntry, DatabaseSchema, DatabaseTable, column_heading, english_region, get_application
+from research import DatabaseEntry, DatabaseSchema, SchemaTable, column_heading, english_region, get_application
 
 INPUT_MODES = {"question": "database.question", "sql": "database.sql"}
 MAX_LISTED_VALUES = 12  # per column
@@ -192,13 +192,13 @@ def draw_tables(schema: DatabaseSchema) -> None:
     with st.expander(label, icon=":material/schema:", key="schema"):
         shown = schema.tables
         if len(shown) > MAX_LISTED_TABLES:
-            names = {escape_markdown(table.name): table for table in shown}
+            names = {escape_markdown(table.qualified_name): table for table in shown}
             name = st.selectbox(t("database.table"), list(names), key="database_table")
             shown = (names[name],)
         for n, table in enumerate(shown):
             view = f" · {t('database.view')}" if table.is_view else ""
             comment = f" — {escape_markdown(localize_comment(table.comment), 300)}" if table.comment else ""
-            st.markdown(f"**{escape_markdown(table.name)}**{view}{comment}")
+            st.markdown(f"**{escape_markdown(table.qualified_name)}**{view}{comment}")
             draw_columns(table, n, is_shipped=not schema.title)
 
 
@@ -216,7 +216,7 @@ def _value_text(value: str) -> str:
     return value if current_language() == "zh" or english == value else f"{value} ({english})"
 
 
-def draw_columns(table: DatabaseTable, index: int, *, is_shipped: bool) -> None:
+def draw_columns(table: SchemaTable, index: int, *, is_shipped: bool) -> None:
     """Draw the columns of a table, with the headings used in answers if it is shipped."""
     rows = [
         {
@@ -228,7 +228,7 @@ def draw_columns(table: DatabaseTable, index: int, *, is_shipped: bool) -> None:
                     None,
                     [
                         t("database.key") if column.is_key else "",
-                        t("database.refers", column=column.references) if column.references else "",
+                        t("database.refers", column=column.reference) if column.reference else "",
                         localize_comment(column.comment),
                     ],
                 )
@@ -243,7 +243,7 @@ def draw_columns(table: DatabaseTable, index: int, *, is_shipped: bool) -> None:
         pd.DataFrame(rows),
         hide_index=True,
         key=f"columns_{index}",
-        alt=t("database.columns", table=table.name),
+        alt=t("database.columns", table=table.qualified_name),
         placeholder="",
         height="content",
         column_config={

@@ -22,6 +22,7 @@ from research.sources.database.agent import Outcome, OutcomeStatus
 from research.sources.database.outcome_text import describe_outcome
 from research.sources.database.refusals import RefusedError
 from research.sources.database.results import ExecutionError, RowRange
+from research.sources.database.schema import SchemaTable
 from research.sources.database.semantic_model import SemanticModel
 from research.sources.database.uploads import Upload
 
@@ -70,29 +71,6 @@ class DatabaseEntry(Record):
     wrong: str = ""
 
 
-class DatabaseColumn(Record):
-    """A column.
-
-    `type` is the database's own name; `values` are listed where they are few.
-    """
-
-    name: str
-    type: str
-    comment: str = ""
-    is_key: bool = False
-    references: str = ""  # "table.column"
-    values: tuple[str, ...] = ()
-
-
-class DatabaseTable(Record):
-    """A table or view that can be queried."""
-
-    name: str
-    columns: tuple[DatabaseColumn, ...]
-    comment: str = ""
-    is_view: bool = False
-
-
 class DatabaseSchema(Record):
     """The tables of a database that can be queried.
 
@@ -103,7 +81,7 @@ class DatabaseSchema(Record):
 
     title: str = ""
     dialect: str = ""
-    tables: tuple[DatabaseTable, ...] = ()
+    tables: tuple[SchemaTable, ...] = ()
     privileges: str = ""
     unreadable: dict[str, str] = Field(default_factory=dict)
     failure: Failure | None = None
@@ -215,29 +193,10 @@ class Databases:
             privileges = self._runs.run_on_loop(service.privileges())
         except ServiceError as error:
             return DatabaseSchema(title=title, failure=error.to_failure("search", "database"))
-        tables = tuple(
-            DatabaseTable(
-                name=table.qualified_name,
-                comment=table.comment,
-                is_view=table.is_view,
-                columns=tuple(
-                    DatabaseColumn(
-                        name=column.name,
-                        type=column.type,
-                        comment=column.comment,
-                        is_key=column.is_key,
-                        references=column.reference,
-                        values=column.values,
-                    )
-                    for column in table.columns
-                ),
-            )
-            for table in schema.tables
-        )
         return DatabaseSchema(
             title=title,
             dialect=schema.dialect,
-            tables=tables,
+            tables=schema.tables,
             privileges=privileges,
             unreadable={entry.name: entry.reason for entry in schema.unreadable},
         )
