@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from research.core.deadlines import deadline
 from research.core.errors import ServiceError
@@ -20,7 +20,7 @@ from research.core.tool_servers import ToolServer
 from research.sources.mcp_tools.evidence import build_evidence
 from research.sources.mcp_tools.schemas import ModelTool, build_model_tools, describe_tools
 from research.sources.mcp_tools.session import ToolServerSession
-from research.sources.mcp_tools.tool_runner import ToolCaller, ToolRunner
+from research.sources.mcp_tools.tool_runner import ToolExplorer, ToolRunner
 
 if TYPE_CHECKING:
     from mcp.types import Tool
@@ -28,28 +28,6 @@ if TYPE_CHECKING:
 TIMEOUT_FRACTION = 0.9  # of the search deadline, so that a search ends in time and keeps its results
 MAX_SHOWN_TOOLS = 5  # listed in the source's state
 MISSING_SEARCH, MISSING_TOOLS = "mcp.json: search", "mcp.json: tools"  # missing settings of a server
-
-
-class ToolExplorer(Protocol):
-    """A model that chooses and makes tool calls."""
-
-    async def __call__(
-        self,
-        query: str,
-        tools: Sequence[Mapping[str, Any]],
-        call: ToolCaller,
-        budget: int,
-        emit: EventEmitter,
-        material: str,
-    ) -> None:
-        """Make the tool calls that a query needs, at most `budget`.
-
-        `call` returns the text of a tool's result or error; `material` are the server's
-        descriptions of its tools.
-
-        Raises:
-            ServiceError: the model does not respond.
-        """
 
 
 class MCPRetriever:

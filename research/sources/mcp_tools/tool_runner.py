@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from research.core.errors import ServiceError, mask_secrets
 from research.core.records import EventEmitter
@@ -26,6 +26,28 @@ if TYPE_CHECKING:
 MAX_ANSWER_CHARS = 8_000  # of a result that a model reads
 MAX_ARGUMENT_CHARS = 20_000  # of a call's arguments as JSON
 ToolCaller = Callable[[str, Mapping[str, Any]], Awaitable[str]]
+
+
+class ToolExplorer(Protocol):
+    """A model that chooses and makes tool calls."""
+
+    async def __call__(
+        self,
+        query: str,
+        tools: Sequence[Mapping[str, Any]],
+        call: ToolCaller,
+        budget: int,
+        emit: EventEmitter,
+        material: str = "",
+    ) -> None:
+        """Make the tool calls that a query needs, at most `budget`.
+
+        `call` returns the text of a tool's result or error; `material` are the server's
+        descriptions of its tools.
+
+        Raises:
+            ServiceError: the model does not respond.
+        """
 
 
 class ToolCall(NamedTuple):
@@ -77,19 +99,19 @@ class ToolRunner:
     async def call_for_model(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """Return the text for the model: a tool's result or an error."""
         if self.call_count >= self.server.calls:
-            return _error_json("the budget of calls is used up: end now")
+            return error_json("the budget of calls is used up: end now")
         self.call_count += 1
         by_original_name = (model_tool for model_tool in self.model_tools.values() if model_tool.tool.name == tool)
         model_tool = self.model_tools.get(tool) or next(by_original_name, None)
         if model_tool is None:
-            return _error_json(f"there is no tool {tool[:80]!r}")
+            return error_json(f"there is no tool {tool[:80]!r}")
         if len(json.dumps(dict(arguments), default=str)) > MAX_ARGUMENT_CHARS:
-            return _error_json("the arguments are too long")
+            return error_json("the arguments are too long")
         try:
             restored = model_tool.argument_names.restore(dict(arguments))
             return (await self.call_tool(model_tool.tool.name, restored))[:MAX_ANSWER_CHARS]
         except ServiceError as error:
-            return _error_json(str(error))
+            return error_json(str(error))
 
     async def call_tool(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """Call a tool by the server's name and return the text of its result.
@@ -110,5 +132,6 @@ def _without_keys(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     return clean
 
 
-def _error_json(text: str) -> str:
+def error_json(text: str) -> str:
+    """Return an error as JSON for the model."""
     return json.dumps({"error": text}, ensure_ascii=False)

@@ -8,15 +8,16 @@ text. Model and rules are passed in as arguments.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from research.core.coordinates import Point
 from research.core.deadlines import deadline
 from research.core.errors import ServiceError
 from research.core.records import EventEmitter, Failure, Finding, Language, Readiness, Task
 from research.core.text.tokenizer import detect_language
+from research.sources.mcp_tools.tool_runner import ToolExplorer
 from research.sources.places import routes
 from research.sources.places.directions import RoutingMode
 from research.sources.places.evidence import (
@@ -62,24 +63,6 @@ class ParsedPlaceQuery(Protocol):
     def purpose(self) -> str: ...
     @property
     def stops(self) -> tuple[str, ...]: ...
-
-
-ToolCaller = Callable[[str, Mapping[str, Any]], Awaitable[str]]
-
-
-class ToolExplorer(Protocol):
-    """A model that chooses and chains tool calls."""
-
-    async def __call__(
-        self, query: str, tools: Sequence[Mapping[str, Any]], call: ToolCaller, budget: int, emit: EventEmitter
-    ) -> None:
-        """Make the tool calls that a query needs, at most `budget`.
-
-        `call` returns the text of a tool's result or error.
-
-        Raises:
-            ServiceError: the model does not respond.
-        """
 
 
 def _place_label(place: str | Point) -> str:

@@ -19,10 +19,10 @@ from research.core.deadlines import pause_deadlines
 from research.core.errors import REDIRECT_STATUSES, ServiceError, error_from_status
 from research.core.records import EventEmitter, Failure, FailureReason, Readiness, Span, Usage, fingerprint
 from research.core.text.tokenizer import is_blank
-from research.models.chat import missing_key_error, retry
 from research.models.clients import ModelClients
 from research.models.errors import classify_error
 from research.models.gemini import count_member, get_member, list_member
+from research.models.retries import missing_key_error, retry
 from research.models.roles import ModelSpec
 from research.sources.base import STEP_RESULTS
 from research.sources.web.grounding import GroundedText, parse_grounding

@@ -17,10 +17,10 @@ from research.core.errors import ServiceError
 from research.core.records import EventEmitter, Failure, FailureReason, Readiness, Span, Usage
 from research.core.text.tokenizer import is_blank
 from research.models.capabilities import PAGES, THINKING, find_refused_feature, thinking_arguments, thinking_level
-from research.models.chat import missing_key_error, retry
 from research.models.clients import ModelClients
 from research.models.errors import UnsupportedFeatureError, classify_error
 from research.models.gemini import count_member, generate_content, get_member, list_member
+from research.models.retries import missing_key_error, retry
 from research.models.roles import DEFAULT_MODELS, ModelSpec, role_models
 from research.models.token_counts import fill_missing_counts
 from research.sources.web.grounding import GroundedText, parse_grounding
