@@ -259,7 +259,7 @@ class Application:
         failure = check.failure
         refused = failure is not None and failure.reason == "refused"
         if failure is None or (refused and failure.hint not in ("endpoint", "model")):
-            key = next((status.key for status in settings.services if name == status.address), name)
+            key = next((status.key for status in settings.services_with_keys if name == status.address), name)
             owner_preferences.record_key_test(key, settings, owner, is_refused=refused)
         return check
 
@@ -286,8 +286,17 @@ def get_application(data_dir: Path | None = None) -> Application:
     global _application
     with _application_lock:
         if _application is None:
-            _application = Application(_settings.load_settings(data_dir=data_dir))
+            _application = Application(load_settings(data_dir))
         return _application
+
+
+def load_settings(data_dir: Path | None = None) -> Settings:
+    """Load the settings of the environment, with those that plug-in sources declare.
+
+    Raises:
+        SettingError: a setting is not usable.
+    """
+    return _settings.load_settings(data_dir=data_dir, sources=registry.setting_declarations())
 
 
 def get_services(*, owner: str = "local") -> Services:
@@ -677,7 +686,7 @@ def approve_run(
 
 def web_providers() -> Sequence[str]:
     """Return the names of all providers of web search, usable or not."""
-    return _settings.PROVIDERS
+    return _settings.WEB_PROVIDERS
 
 
 def answer_clarification(run_id: str, answer: str = "", *, owner: str = "local") -> Run | None:

@@ -128,7 +128,7 @@ def draw_conversations() -> None:
 def draw_open_sources_button() -> None:
     """Draw a button that enables services without a key, unless the web can be searched already."""
     services = application.get_services(owner=current_owner())
-    if services.settings.opened or services.web.live_providers or services.settings.web_search != "auto":
+    if services.settings.open_sources or services.web.live_providers or services.settings.web_search != "auto":
         return
     if st.button(
         t("ask.open_sources"),

@@ -120,6 +120,6 @@ def chosen_options() -> RunOptions | None:
         notebook=(st.session_state.get("notebook") or "") if "library" in chosen_sources else "",
         model=(st.session_state.get("model") or "").strip(),
         approve=bool(st.session_state.get("approve")),
-        clarify=not sections and bool(services.models) and services.settings.clarify == "on",
+        clarify=not sections and bool(services.models) and services.settings.clarify,
         **_chosen_limits(),
     )

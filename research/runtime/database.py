@@ -105,7 +105,10 @@ def databases(*, owner: str = "local") -> tuple[DatabaseEntry, ...]:
         DatabaseEntry(name=entry.database, kind="files", title=", ".join(entry.names))
         for entry in app.services.uploads.all(owner)
     ]
-    invalid = [DatabaseEntry(name=entry.name, kind="listed", wrong=entry.reason) for entry in settings.listed.invalid]
+    invalid = [
+        DatabaseEntry(name=entry.name, kind="listed", wrong=entry.reason)
+        for entry in settings.configured_databases.invalid
+    ]
     usable = [
         entry.model_copy(update={"default": entry.name == settings.default_database}) for entry in (*listed, shipped)
     ]
