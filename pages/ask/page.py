@@ -7,7 +7,7 @@ import streamlit as st
 from pages.ask.examples import list_examples
 from pages.shared import errors, help_topics, layout, run_navigation, run_options
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import run_query_params, t
+from pages.shared.localization import run_query_params, setting_help, t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
 from research import QuestionError, RateLimitError, RunOptions, application
@@ -135,7 +135,7 @@ def draw_open_sources_button() -> None:
         key="open_sources",
         icon=":material/public:",
         type="tertiary",
-        help=t("settings.open_sources_help"),
+        help=setting_help("SIGHTLINE_OPEN_SOURCES"),
     ):
         application.save_choices({"SIGHTLINE_OPEN_SOURCES": "on"}, owner=current_owner())
         st.session_state.pop("limits", None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 
 from pydantic import Field, SecretStr
@@ -91,7 +90,7 @@ class Settings(
     @classmethod
     def declarations(cls) -> Mapping[str, SettingField]:
         """Return the declared settings by the name of their variable, in the order of docs/settings.md."""
-        return declared_settings(cls)
+        return DECLARED
 
     @property
     def databases(self) -> tuple[DatabaseConfig, ...]:
@@ -175,8 +174,9 @@ class Settings(
     @property
     def secrets(self) -> tuple[str, ...]:
         """All secret values, to be masked everywhere."""
-        declared = self.declarations().values()
-        secrets = [secret for setting in declared for secret in setting.secrets(getattr(self, setting.attribute))]
+        secrets = [
+            secret for setting in DECLARED.values() for secret in setting.secrets(getattr(self, setting.attribute))
+        ]
         secrets += [url_password(value.get_secret_value()) for _, value in self.child_env]
         addresses = {service.address for service in self.services_with_keys}
         for name, secret in self.provider_settings.items():
@@ -192,10 +192,7 @@ class Settings(
 
     def display_values(self) -> list[tuple[str, str]]:
         """Return every setting by name with its value as text; for a key only "set" or ""."""
-        shown = {
-            name: setting.display_text(getattr(self, setting.attribute))
-            for name, setting in self.declarations().items()
-        }
+        shown = {name: setting.display_text(getattr(self, setting.attribute)) for name, setting in DECLARED.items()}
         shown["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] = strip_credentials(self.traces_url)
         shown |= {name: text for name, text in self._display_provider_values() if name not in shown}
         for declaration, secret in self.source_settings:
@@ -220,14 +217,7 @@ class Settings(
         )
 
 
-@cache
-def declared_settings(model: type[BaseSettings]) -> Mapping[str, SettingField]:
-    """Return the settings that `Settings`, or a class with a part of them, declares, by variable."""
-    sections = SECTIONS if model is Settings else (model,)
-    return {name: setting for section in sections for name, setting in declared_fields(section).items()}
-
-
-DECLARED = declared_settings(Settings)
+DECLARED = {name: setting for section in SECTIONS for name, setting in declared_fields(section).items()}
 # Settings that a user may choose on the Settings page, apart from keys and addresses.
 CHOICES = {
     name: setting

@@ -72,9 +72,7 @@ class DatabaseSettings(BaseSettings):
         ),
     ] = True
     database_timeout: Annotated[
-        float,
-        Field(ge=0.05, le=60),
-        Variable("DATABASE_TIMEOUT", "Time limit for one statement.", unit="s"),
+        float, Field(ge=0.05, le=60), Variable("DATABASE_TIMEOUT", "Time limit for one statement.", unit="s")
     ] = 5.0
     database_rows: Annotated[
         int,

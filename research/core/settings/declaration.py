@@ -19,7 +19,6 @@ from pydantic_settings import SettingsConfigDict
 
 from research.core.records import Language
 
-Text = Mapping[Language, str]
 FormSection = Literal["keys", "open", "question", "report", "limits", "search", "models", "appearance"]
 # A comma separates only before a blank, a URL or the end: it may be part of a URL.
 _LIST_SEPARATOR = re.compile(r"\s+|,+(?=\s|https?://|$)")
@@ -44,7 +43,18 @@ class Setting(NamedTuple):
     is_secret: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+class Text(NamedTuple):
+    """A text of the Settings page in both languages."""
+
+    en: str
+    zh: str
+
+    def in_language(self, language: Language) -> str:
+        """Return the text in a language."""
+        return self.zh if language == "zh" else self.en
+
+
+@dataclass(frozen=True)
 class FormField:
     """The field of the Settings page in which people choose the value of a setting for themselves.
 
@@ -53,7 +63,7 @@ class FormField:
 
     section: FormSection
     label: Text
-    help: Text = field(default_factory=dict)
+    help: Text | None = None
     options: Mapping[str, Text] = field(default_factory=dict)
     step: float = 1
 
@@ -180,8 +190,8 @@ def _setting_field(attribute: str, info: FieldInfo) -> SettingField | None:
         variable=variable,
         kind=next((entry.name for entry in info.metadata if isinstance(entry, Kind)), usual_kind),
         default=info.default,
-        low=next((float(entry.ge) for entry in info.metadata if isinstance(entry, Ge)), None),  # type: ignore[arg-type]
-        high=next((float(entry.le) for entry in info.metadata if isinstance(entry, Le)), None),  # type: ignore[arg-type]
+        low=next((entry.ge for entry in info.metadata if isinstance(entry, Ge)), None),  # type: ignore[arg-type]
+        high=next((entry.le for entry in info.metadata if isinstance(entry, Le)), None),  # type: ignore[arg-type]
         choices=words,
     )
 

@@ -90,7 +90,6 @@ def load_settings(
     *,
     data_dir: Path | None = None,
     sources: Mapping[str, Sequence[Setting]] | None = None,
-    settings_cls: type[Settings] = Settings,
 ) -> Settings:
     """Load the settings from `env`, by default the environment of the process.
 
@@ -103,7 +102,7 @@ def load_settings(
         SettingError: A value is unusable.
     """
     env = os.environ if env is None else env
-    source = EnvironmentSource(settings_cls, env)
+    source = EnvironmentSource(Settings, env)
     values = source()
     folder = _data_folder(data_dir or values.get("data_dir", ""))
     providers = _load_providers(folder)
@@ -122,7 +121,7 @@ def load_settings(
         "child_env": tuple((name, SecretStr(value)) for name, value in env.items() if _CHILD_VARIABLES.fullmatch(name)),
         "renamed": tuple(source.renamed),
     }
-    settings = _validate(settings_cls, values, source.names)
+    settings = _validate(values, source.names)
     for warning in settings.warnings:
         log.warning("%s", warning)
     return settings
@@ -144,7 +143,7 @@ def apply_choices(settings: Settings, choices: Mapping[str, str]) -> Settings:
     fields = {DECLARED[name].attribute: name for name in nonblank if name in DECLARED}
     values = {field: nonblank[name] for field, name in fields.items()}
     base = {"data_dir": settings.data_dir, "known_sources": settings.known_sources}
-    chosen = _validate(Settings, base | values, fields)
+    chosen = _validate(base | values, fields)
     update: dict[str, Any] = {field: getattr(chosen, field) for field in fields}
     provider_settings = {**settings.provider_settings, **_read_provider_settings(nonblank, settings.providers)}
     for provider in settings.providers.values():
@@ -158,7 +157,7 @@ def apply_choices(settings: Settings, choices: Mapping[str, str]) -> Settings:
     return settings.model_copy(update=update)
 
 
-def _validate(settings_cls: type[Settings], values: dict[str, Any], names: Mapping[str, str]) -> Settings:
+def _validate(values: dict[str, Any], names: Mapping[str, str]) -> Settings:
     """Build the settings from texts. `names` are the variables that the texts were read from, by field.
 
     Raises:
@@ -166,15 +165,14 @@ def _validate(settings_cls: type[Settings], values: dict[str, Any], names: Mappi
     """
     problem = None
     try:
-        settings = settings_cls(**values)
+        settings = Settings(**values)
     except ValidationError as error:  # raised below without it, as it contains the values
         problem = error.errors(include_url=False)[0]
     if problem:
         field = str(problem["loc"][0])
         reason = problem.get("ctx", {}).get("error")
         if reason is None:
-            declared = settings_cls.declarations().values()
-            setting = next(setting for setting in declared if setting.attribute == field)
+            setting = next(setting for setting in DECLARED.values() if setting.attribute == field)
             reason = setting.describe_problem(values[field])
         raise SettingError(f"{names[field]} {reason}")
     for field in ("default_sources", "report_sources"):

@@ -15,6 +15,7 @@ from research.core.settings.declaration import (
     FormField,
     Key,
     ModelName,
+    Text,
     Variable,
 )
 
@@ -58,14 +59,14 @@ class ModelSettings(BaseSettings):
             "The Gemini key.",
             other_names=("GOOGLE_API_KEY",),
             form=FormField(
-                section="keys",
-                label={"en": "Gemini", "zh": "Gemini 密钥"},
-                help={
-                    "en": "Gemini models and Google Search (GEMINI_API_KEY). Create one in Google AI Studio "
+                "keys",
+                Text("Gemini", "Gemini 密钥"),
+                help=Text(
+                    "Gemini models and Google Search (GEMINI_API_KEY). Create one in Google AI Studio "
                     "(aistudio.google.com) under “Get API key”; search needs a key with billing enabled.",
-                    "zh": "Gemini 模型和 Google 搜索（GEMINI_API_KEY）。"
+                    "Gemini 模型和 Google 搜索（GEMINI_API_KEY）。"
                     "在 Google AI Studio（aistudio.google.com）的“Get API key”处创建；搜索需要开通付费的密钥。",
-                },
+                ),
             ),
         ),
     ] = NO_KEY
@@ -84,12 +85,12 @@ class ModelSettings(BaseSettings):
             "OPENAI_API_KEY",
             "The key for an OpenAI-compatible server; a local server needs none.",
             form=FormField(
-                section="keys",
-                label={"en": "OpenAI or a compatible service", "zh": "OpenAI 或兼容服务的密钥"},
-                help={
-                    "en": "OpenAI, or a compatible service whose address you enter below (OPENAI_API_KEY).",
-                    "zh": "OpenAI，或在下方填写了地址的兼容服务（OPENAI_API_KEY）。",
-                },
+                "keys",
+                Text("OpenAI or a compatible service", "OpenAI 或兼容服务的密钥"),
+                help=Text(
+                    "OpenAI, or a compatible service whose address you enter below (OPENAI_API_KEY).",
+                    "OpenAI，或在下方填写了地址的兼容服务（OPENAI_API_KEY）。",
+                ),
             ),
         ),
     ] = NO_KEY
@@ -100,13 +101,13 @@ class ModelSettings(BaseSettings):
             "Its address, for example `https://api.deepseek.com/v1` or `http://127.0.0.1:8000/v1`.",
             default_text="OpenAI's",
             form=FormField(
-                section="keys",
-                label={"en": "Compatible service address", "zh": "兼容服务的网址"},
-                help={
-                    "en": "The address of a compatible service, such as `https://llm.example.org/v1`. If you use your own "
+                "keys",
+                Text("Compatible service address", "兼容服务的网址"),
+                help=Text(
+                    "The address of a compatible service, such as `https://llm.example.org/v1`. If you use your own "
                     "address, enter your own key too: the server's key is never sent there.",
-                    "zh": "兼容服务的地址，例如 `https://llm.example.org/v1`。使用自己的地址时请同时填写自己的密钥：服务器的密钥不会发往该地址。",
-                },
+                    "兼容服务的地址，例如 `https://llm.example.org/v1`。使用自己的地址时请同时填写自己的密钥：服务器的密钥不会发往该地址。",
+                ),
             ),
         ),
     ] = ""
@@ -117,13 +118,13 @@ class ModelSettings(BaseSettings):
             "Where Ollama listens.",
             default_text="`http://127.0.0.1:11434`",
             form=FormField(
-                section="keys",
-                label={"en": "Ollama address", "zh": "Ollama 的网址"},
-                help={
-                    "en": "The address of Ollama on this machine or your network, such as `http://127.0.0.1:11434`. It "
+                "keys",
+                Text("Ollama address", "Ollama 的网址"),
+                help=Text(
+                    "The address of Ollama on this machine or your network, such as `http://127.0.0.1:11434`. It "
                     "needs no key.",
-                    "zh": "本机或局域网中 Ollama 的网址，例如 `http://127.0.0.1:11434`。不需要密钥。",
-                },
+                    "本机或局域网中 Ollama 的网址，例如 `http://127.0.0.1:11434`。不需要密钥。",
+                ),
             ),
         ),
     ] = ""
@@ -153,7 +154,7 @@ class ModelSettings(BaseSettings):
             "QUERY_GENERATOR_MODEL",
             "Decides whether to search, and plans the queries.",
             default_text="`gemini-3.5-flash-lite`",
-            form=FormField(section="models", label={"en": "Writes the queries", "zh": "拟定查询"}),
+            form=FormField("models", Text("Writes the queries", "拟定查询")),
         ),
     ] = ""
     reflect_model: Annotated[
@@ -162,7 +163,7 @@ class ModelSettings(BaseSettings):
             "REFLECTION_MODEL",
             "Judges what is missing after each round.",
             default_text="`gemini-3.5-flash-lite`",
-            form=FormField(section="models", label={"en": "Reflects", "zh": "反思"}),
+            form=FormField("models", Text("Reflects", "反思")),
         ),
     ] = ""
     write_model: Annotated[
@@ -171,7 +172,7 @@ class ModelSettings(BaseSettings):
             "ANSWER_MODEL",
             "Writes the answer.",
             default_text="`gemini-3.8-flash`",
-            form=FormField(section="models", label={"en": "Writes the answer", "zh": "撰写答案"}),
+            form=FormField("models", Text("Writes the answer", "撰写答案")),
         ),
     ] = ""
     search_model: Annotated[
@@ -180,7 +181,7 @@ class ModelSettings(BaseSettings):
             "WEB_SEARCH_MODEL",
             "Searches with Google, or summarises another provider's results.",
             default_text="`gemini-3.8-flash`",
-            form=FormField(section="models", label={"en": "Searches the web", "zh": "搜索网络"}),
+            form=FormField("models", Text("Searches the web", "搜索网络")),
         ),
     ] = ""
     report_model: Annotated[
@@ -200,10 +201,7 @@ class ModelSettings(BaseSettings):
             default_text="OpenAI's",
         ),
     ] = ""
-    report_key: Annotated[
-        Key,
-        Variable("QUERY_ENGINE_API_KEY", "Its key; a local server needs none."),
-    ] = NO_KEY
+    report_key: Annotated[Key, Variable("QUERY_ENGINE_API_KEY", "Its key; a local server needs none.")] = NO_KEY
     check: Annotated[
         Literal["rules", "model"],
         LOWER_CASE,
@@ -213,33 +211,12 @@ class ModelSettings(BaseSettings):
             "those supported by a small margin, smallest first: 12 per call, 96 at most, within the run's "
             "limits.",
             form=FormField(
-                section="models",
-                label={"en": "Who checks sentences", "zh": "由谁核对句子"},
-                options={
-                    "rules": {"en": "Rules only", "zh": "仅规则"},
-                    "model": {"en": "Rules and a model", "zh": "规则和模型"},
-                },
+                "models",
+                Text("Who checks sentences", "由谁核对句子"),
+                options={"rules": Text("Rules only", "仅规则"), "model": Text("Rules and a model", "规则和模型")},
             ),
         ),
     ] = "rules"
-    repair: Annotated[
-        Literal["off", "drop", "rewrite"],
-        LOWER_CASE,
-        Variable(
-            "SIGHTLINE_REPAIR",
-            "What happens to a model's sentences without support (no source, a different figure, or so ruled "
-            "by the checking model): they stay (`off`), go (`drop`) or are rewritten (`rewrite`).",
-            form=FormField(
-                section="models",
-                label={"en": "Sentences without support", "zh": "没有依据的句子"},
-                options={
-                    "off": {"en": "Mark", "zh": "标出"},
-                    "drop": {"en": "Remove", "zh": "删去"},
-                    "rewrite": {"en": "Rewrite", "zh": "改写"},
-                },
-            ),
-        ),
-    ] = "off"
     check_model: Annotated[
         ModelName,
         Variable(
@@ -248,9 +225,27 @@ class ModelSettings(BaseSettings):
             "sentence per call and says Yes or No, without a quote: No withdraws a narrow support or confirms "
             "a doubt, Yes changes nothing. The reflection model then does the rewriting.",
             default_text="the reflection model",
-            form=FormField(section="models", label={"en": "Checks the sentences", "zh": "核对句子"}),
+            form=FormField("models", Text("Checks the sentences", "核对句子")),
         ),
     ] = ""
+    repair: Annotated[
+        Literal["off", "drop", "rewrite"],
+        LOWER_CASE,
+        Variable(
+            "SIGHTLINE_REPAIR",
+            "What happens to a model's sentences without support (no source, a different figure, or so ruled "
+            "by the checking model): they stay (`off`), go (`drop`) or are rewritten (`rewrite`).",
+            form=FormField(
+                "models",
+                Text("Sentences without support", "没有依据的句子"),
+                options={
+                    "off": Text("Mark", "标出"),
+                    "drop": Text("Remove", "删去"),
+                    "rewrite": Text("Rewrite", "改写"),
+                },
+            ),
+        ),
+    ] = "off"
     model_timeout: Annotated[
         float,
         Field(ge=0.05, le=900),
@@ -277,9 +272,7 @@ class ModelSettings(BaseSettings):
         ),
     ] = 30.0
     model_concurrency: Annotated[
-        int,
-        Field(ge=1, le=1_000),
-        Variable("SIGHTLINE_MODEL_CONCURRENCY", "Calls to one provider at the same time."),
+        int, Field(ge=1, le=1_000), Variable("SIGHTLINE_MODEL_CONCURRENCY", "Calls to one provider at the same time.")
     ] = 200
     requests_per_minute: Annotated[
         int,

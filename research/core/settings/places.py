@@ -15,6 +15,7 @@ from research.core.settings.declaration import (
     FormField,
     Key,
     Kind,
+    Text,
     Variable,
     parse_address,
 )
@@ -46,20 +47,17 @@ class PlaceSettings(BaseSettings):
             "AMAP_MAPS_API_KEY",
             "The key for Amap's web service.",
             form=FormField(
-                section="keys",
-                label={"en": "Amap", "zh": "高德地图密钥"},
-                help={
-                    "en": "Place search (AMAP_MAPS_API_KEY). In the lbs.amap.com console, create an application and add a "
+                "keys",
+                Text("Amap", "高德地图密钥"),
+                help=Text(
+                    "Place search (AMAP_MAPS_API_KEY). In the lbs.amap.com console, create an application and add a "
                     "key of type Web service.",
-                    "zh": "地点搜索（AMAP_MAPS_API_KEY）。在 lbs.amap.com 的控制台新建应用，添加“Web 服务”类型的密钥。",
-                },
+                    "地点搜索（AMAP_MAPS_API_KEY）。在 lbs.amap.com 的控制台新建应用，添加“Web 服务”类型的密钥。",
+                ),
             ),
         ),
     ] = NO_KEY
-    amap_url: Annotated[
-        Address,
-        Variable("AMAP_BASE_URL", "Another address for its API.", default_text="Amap's"),
-    ] = ""
+    amap_url: Annotated[Address, Variable("AMAP_BASE_URL", "Another address for its API.", default_text="Amap's")] = ""
     amap_mcp: Annotated[
         str,
         AfterValidator(_parse_amap_server),
@@ -98,9 +96,7 @@ class PlaceSettings(BaseSettings):
         ),
     ] = 8
     amap_timeout: Annotated[
-        float,
-        Field(ge=0.05, le=120),
-        Variable("AMAP_TIMEOUT", "Time limit for one call.", unit="s"),
+        float, Field(ge=0.05, le=120), Variable("AMAP_TIMEOUT", "Time limit for one call.", unit="s")
     ] = 15.0
     map_tiles: Annotated[
         Literal["osm", "off"],
@@ -110,12 +106,12 @@ class PlaceSettings(BaseSettings):
             "The background map: OpenStreetMap, or `off`, which fetches nothing from another host. `off` here "
             "applies to everyone.",
             form=FormField(
-                section="appearance",
-                label={"en": "Show a base map under places", "zh": "在地点下显示底图"},
-                help={
-                    "en": "The base map comes from OpenStreetMap; when off, your browser does not contact it.",
-                    "zh": "底图来自 OpenStreetMap；关闭后，浏览器不再访问它。",
-                },
+                "appearance",
+                Text("Show a base map under places", "在地点下显示底图"),
+                help=Text(
+                    "The base map comes from OpenStreetMap; when off, your browser does not contact it.",
+                    "底图来自 OpenStreetMap；关闭后，浏览器不再访问它。",
+                ),
             ),
         ),
     ] = "osm"

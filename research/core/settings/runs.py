@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import BaseSettings
 
-from research.core.settings.declaration import SECTION_CONFIG, FormField, Kind, Variable
+from research.core.settings.declaration import SECTION_CONFIG, FormField, Kind, Text, Variable
 
 REPORTS_FOLDER = "query_engine_streamlit_reports"  # default folder of reports in the data folder
 
@@ -46,7 +46,7 @@ class RunSettings(BaseSettings):
             "NUMBER_OF_INITIAL_QUERIES",
             "Queries per round and source, at most. Once set, [clients of the "
             "graph](deployment.md#asking-the-graph) get no more.",
-            form=FormField(section="question", label={"en": "Queries per round", "zh": "每轮查询数"}),
+            form=FormField("question", Text("Queries per round", "每轮查询数")),
         ),
     ] = 3
     loops: Annotated[
@@ -55,7 +55,7 @@ class RunSettings(BaseSettings):
         Variable(
             "MAX_RESEARCH_LOOPS",
             "Rounds of search, including the first; 0 searches nothing. Once set, clients of the graph get no more.",
-            form=FormField(section="question", label={"en": "Search rounds", "zh": "搜索轮数"}),
+            form=FormField("question", Text("Search rounds", "搜索轮数")),
         ),
     ] = 2
     default_sources: Annotated[
@@ -65,10 +65,7 @@ class RunSettings(BaseSettings):
             "Where to look for a question that names no sources; separate several with commas.",
             default_text="all available",
             values_text="`web`, `news`, `places`, `database`, `library`, or one that an [installed package](adding-a-source.md) or an [MCP server](mcp.md) brings",
-            form=FormField(
-                section="question",
-                label={"en": "Sources (none selected: all available)", "zh": "来源（不选：所有可用来源）"},
-            ),
+            form=FormField("question", Text("Sources (none selected: all available)", "来源（不选：所有可用来源）")),
         ),
     ] = ""
     mcp_config: Annotated[
@@ -80,25 +77,13 @@ class RunSettings(BaseSettings):
             values_text="file, `off`",
         ),
     ] = ""
-    report_sources: Annotated[
-        SourceNames,
-        Variable(
-            "SIGHTLINE_REPORT_SOURCES",
-            "Where to look for a news report.",
-            values_text="the same",
-            form=FormField(
-                section="report",
-                label={"en": "Sources (none selected: all available)", "zh": "来源（不选：所有可用来源）"},
-            ),
-        ),
-    ] = ""
     sections: Annotated[
         int,
         Field(ge=1, le=12),
         Variable(
             "SIGHTLINE_REPORT_SECTIONS",
             "Sections of a news report, at most.",
-            form=FormField(section="report", label={"en": "Sections", "zh": "章节数"}),
+            form=FormField("report", Text("Sections", "章节数")),
         ),
     ] = 5
     reflections: Annotated[
@@ -107,9 +92,18 @@ class RunSettings(BaseSettings):
         Variable(
             "MAX_REFLECTIONS",
             "How many times each section of a report is reviewed and deepened.",
-            form=FormField(section="report", label={"en": "Reflections per section", "zh": "每节反思轮数"}),
+            form=FormField("report", Text("Reflections per section", "每节反思轮数")),
         ),
     ] = 2
+    report_sources: Annotated[
+        SourceNames,
+        Variable(
+            "SIGHTLINE_REPORT_SOURCES",
+            "Where to look for a news report.",
+            values_text="as for `SIGHTLINE_SOURCES`",
+            form=FormField("report", Text("Sources (none selected: all available)", "来源（不选：所有可用来源）")),
+        ),
+    ] = ""
     output_dir: Annotated[
         Path | None,
         BeforeValidator(_parse_folder),
@@ -136,9 +130,7 @@ class RunSettings(BaseSettings):
         Variable(
             "SIGHTLINE_APPROVE_PLAN",
             "`on`: a run waits for its plan to be approved before it searches.",
-            form=FormField(
-                section="question", label={"en": "Wait for me to approve the plan", "zh": "搜索前先由我批准计划"}
-            ),
+            form=FormField("question", Text("Wait for me to approve the plan", "搜索前先由我批准计划")),
         ),
     ] = False
     clarify: Annotated[
@@ -148,11 +140,8 @@ class RunSettings(BaseSettings):
             "On the pages, a model may ask back once, before anything is searched, if the question can be "
             "meant in different ways.",
             form=FormField(
-                section="question",
-                label={
-                    "en": "Ask me once when a question is ambiguous (needs a model)",
-                    "zh": "问题有歧义时先问我一次（需要模型）",
-                },
+                "question",
+                Text("Ask me once when a question is ambiguous (needs a model)", "问题有歧义时先问我一次（需要模型）"),
             ),
         ),
     ] = True
@@ -168,11 +157,7 @@ class LimitSettings(BaseSettings):
     max_searches: Annotated[
         int,
         Field(ge=0, le=10_000),
-        Variable(
-            "SIGHTLINE_MAX_SEARCHES",
-            "Searches.",
-            form=FormField(section="limits", label={"en": "Searches", "zh": "搜索次数"}),
-        ),
+        Variable("SIGHTLINE_MAX_SEARCHES", "Searches.", form=FormField("limits", Text("Searches", "搜索次数"))),
     ] = 0
     max_tokens: Annotated[
         int,
@@ -180,7 +165,7 @@ class LimitSettings(BaseSettings):
         Variable(
             "SIGHTLINE_MAX_TOKENS",
             "Tokens; at four fifths, the run stops searching and writes.",
-            form=FormField(section="limits", label={"en": "Tokens", "zh": "token 数"}, step=1_000),
+            form=FormField("limits", Text("Tokens", "token 数"), step=1_000),
         ),
     ] = 0
     max_cost: Annotated[
@@ -189,9 +174,7 @@ class LimitSettings(BaseSettings):
         Variable(
             "SIGHTLINE_MAX_COST",
             "Estimated US dollars, in the same way; a model without a price counts as nothing.",
-            form=FormField(
-                section="limits", label={"en": "Cost (US dollars, estimate)", "zh": "费用（美元，估算）"}, step=0.1
-            ),
+            form=FormField("limits", Text("Cost (US dollars, estimate)", "费用（美元，估算）"), step=0.1),
         ),
     ] = 0.0
     max_seconds: Annotated[
@@ -201,6 +184,6 @@ class LimitSettings(BaseSettings):
             "SIGHTLINE_MAX_SECONDS",
             "Working time, in the same way; pauses do not count.",
             unit="s",
-            form=FormField(section="limits", label={"en": "Seconds", "zh": "用时（秒）"}, step=10),
+            form=FormField("limits", Text("Seconds", "用时（秒）"), step=10),
         ),
     ] = 0.0

@@ -20,6 +20,7 @@ from research.core.settings.declaration import (
     FormField,
     Key,
     Kind,
+    Text,
     Variable,
     mask_credentials,
     split_addresses,
@@ -132,7 +133,7 @@ class SearchSettings(BaseSettings):
             "Who searches the web: one, or several in order of preference. `deep-research` is only asked "
             "where it is named. `auto` is whichever of the first three is configured.",
             values_text="`gemini`, `tavily`, `searxng`, `wikipedia`, `deep-research`, `auto`, `off`",
-            form=FormField(section="search", label={"en": "Who searches the web", "zh": "由谁搜索网络"}),
+            form=FormField("search", Text("Who searches the web", "由谁搜索网络")),
         ),
     ] = "auto"
     open_sources: Annotated[
@@ -143,20 +144,20 @@ class SearchSettings(BaseSettings):
             "and OpenAlex, Crossref, arXiv and PubMed for scholarly papers, and OpenStreetMap for "
             "[places](places.md#which-map-answers). They are sent the words of queries.",
             form=FormField(
-                section="open",
-                label={"en": "Search open sources that need no key", "zh": "搜索无需密钥的开放来源"},
-                help={
-                    "en": "Your queries, and nothing else of yours, go to Wikipedia (wikipedia.org), Wikidata "
+                "open",
+                Text("Search open sources that need no key", "搜索无需密钥的开放来源"),
+                help=Text(
+                    "Your queries, and nothing else of yours, go to Wikipedia (wikipedia.org), Wikidata "
                     "(wikidata.org), GDELT (gdeltproject.org), for places OpenStreetMap (nominatim.openstreetmap.org "
                     "and overpass-api.de, which also learns the centre of each search) and, for scholarly papers, "
                     "OpenAlex (openalex.org), Crossref (crossref.org), arXiv (arxiv.org) and PubMed (nih.gov); the "
                     "server adds its email address if SIGHTLINE_CONTACT is set. Off unless you turn it on.",
-                    "zh": "查询词会发往维基百科（wikipedia.org）、维基数据（wikidata.org）、GDELT（gdeltproject.org）、"
+                    "查询词会发往维基百科（wikipedia.org）、维基数据（wikidata.org）、GDELT（gdeltproject.org）、"
                     "用于查找地点的 OpenStreetMap（nominatim.openstreetmap.org 和 overpass-api.de，"
                     "后者还会收到搜索的中心点），以及用于查找学术论文的 OpenAlex（openalex.org）、Crossref（crossref.org）、"
                     "arXiv（arxiv.org）和 PubMed（nih.gov），不发送您的其他内容；服务器设置了 SIGHTLINE_CONTACT 时会附上该邮箱。"
                     "除非您打开，否则一律不用。",
-                },
+                ),
             ),
         ),
     ] = False
@@ -171,13 +172,13 @@ class SearchSettings(BaseSettings):
             "`36kr`. None is on by default; an outlet may move its feed at any time.",
             values_text="names",
             form=FormField(
-                section="open",
-                label={"en": "News outlets whose feeds are read", "zh": "要读取订阅源的新闻媒体"},
-                help={
-                    "en": "Feeds are fetched whole: an outlet can tell that its feed is read, but sees none of your "
+                "open",
+                Text("News outlets whose feeds are read", "要读取订阅源的新闻媒体"),
+                help=Text(
+                    "Feeds are fetched whole: an outlet can tell that its feed is read, but sees none of your "
                     "questions.",
-                    "zh": "直接读取订阅源：媒体只会看到有人来读，看不到您的问题。",
-                },
+                    "直接读取订阅源：媒体只会看到有人来读，看不到您的问题。",
+                ),
             ),
         ),
     ] = ""
@@ -194,13 +195,13 @@ class SearchSettings(BaseSettings):
             "stays and is marked.",
             values_text="list",
             form=FormField(
-                section="search",
-                label={"en": "Sites to prefer, avoid or be warned about", "zh": "优先、回避或需谨慎的网站"},
-                help={
-                    "en": "One per line: prefer, avoid or warn, then a domain. Results from a site to avoid are left out "
+                "search",
+                Text("Sites to prefer, avoid or be warned about", "优先、回避或需谨慎的网站"),
+                help=Text(
+                    "One per line: prefer, avoid or warn, then a domain. Results from a site to avoid are left out "
                     "before they are read; the others are marked in the table of sources.",
-                    "zh": "每行一条：prefer（优先）、avoid（回避）或 warn（谨慎），后接域名。要回避的网站的结果在读取之前就略去，其余在来源表中标出。",
-                },
+                    "每行一条：prefer（优先）、avoid（回避）或 warn（谨慎），后接域名。要回避的网站的结果在读取之前就略去，其余在来源表中标出。",
+                ),
             ),
         ),
     ] = ""
@@ -243,22 +244,20 @@ class SearchSettings(BaseSettings):
             "TAVILY_API_KEY",
             "The Tavily key.",
             form=FormField(
-                section="keys",
-                label={"en": "Tavily", "zh": "Tavily 密钥"},
-                help={
-                    "en": "Web and news search (TAVILY_API_KEY). Sign up at app.tavily.com; the key is on the home page.",
-                    "zh": "网络和新闻搜索（TAVILY_API_KEY）。在 app.tavily.com 注册后，首页即有密钥。",
-                },
+                "keys",
+                Text("Tavily", "Tavily 密钥"),
+                help=Text(
+                    "Web and news search (TAVILY_API_KEY). Sign up at app.tavily.com; the key is on the home page.",
+                    "网络和新闻搜索（TAVILY_API_KEY）。在 app.tavily.com 注册后，首页即有密钥。",
+                ),
             ),
         ),
     ] = NO_KEY
     tavily_url: Annotated[
-        Address,
-        Variable("TAVILY_BASE_URL", "Another address for its API.", default_text="Tavily's"),
+        Address, Variable("TAVILY_BASE_URL", "Another address for its API.", default_text="Tavily's")
     ] = ""
     searxng_url: Annotated[
-        Address,
-        Variable("SEARXNG_URL", "Your SearXNG instance; it must allow JSON (`search.formats`)."),
+        Address, Variable("SEARXNG_URL", "Your SearXNG instance; it must allow JSON (`search.formats`).")
     ] = ""
     wikipedia_url: Annotated[
         Address,
@@ -283,8 +282,7 @@ class SearchSettings(BaseSettings):
         Variable("NEWS_GDELT", "`on`: also ask the GDELT project for news; titles only, one request every 5 seconds."),
     ] = False
     gdelt_url: Annotated[
-        Address,
-        Variable("GDELT_BASE_URL", "Another address for its API.", default_text="GDELT's"),
+        Address, Variable("GDELT_BASE_URL", "Another address for its API.", default_text="GDELT's")
     ] = ""
     contact: Annotated[
         str,
@@ -298,28 +296,20 @@ class SearchSettings(BaseSettings):
         ),
     ] = ""
     wikidata_url: Annotated[
-        Address,
-        Variable("WIKIDATA_URL", "Another address for it, such as a mirror's.", default_text="Wikidata's"),
+        Address, Variable("WIKIDATA_URL", "Another address for it, such as a mirror's.", default_text="Wikidata's")
     ] = ""
     openalex_key: Annotated[
-        Key,
-        Variable("OPENALEX_API_KEY", "A free key of OpenAlex, with which it answers more searches a day."),
+        Key, Variable("OPENALEX_API_KEY", "A free key of OpenAlex, with which it answers more searches a day.")
     ] = NO_KEY
     openalex_url: Annotated[
-        Address,
-        Variable("OPENALEX_URL", "Another address for its API, such as a mirror's.", default_text="OpenAlex's"),
+        Address, Variable("OPENALEX_URL", "Another address for its API, such as a mirror's.", default_text="OpenAlex's")
     ] = ""
     crossref_url: Annotated[
-        Address,
-        Variable("CROSSREF_URL", "Another address for its API.", default_text="Crossref's"),
+        Address, Variable("CROSSREF_URL", "Another address for its API.", default_text="Crossref's")
     ] = ""
-    arxiv_url: Annotated[
-        Address,
-        Variable("ARXIV_URL", "Another address for its API.", default_text="arXiv's"),
-    ] = ""
+    arxiv_url: Annotated[Address, Variable("ARXIV_URL", "Another address for its API.", default_text="arXiv's")] = ""
     pubmed_url: Annotated[
-        Address,
-        Variable("PUBMED_URL", "Another address for its E-utilities.", default_text="NCBI's"),
+        Address, Variable("PUBMED_URL", "Another address for its E-utilities.", default_text="NCBI's")
     ] = ""
     nominatim_url: Annotated[
         Address,
@@ -343,9 +333,7 @@ class SearchSettings(BaseSettings):
         Variable("SIGHTLINE_RESULTS_PER_SEARCH", "Results taken from a search that returns a list."),
     ] = 8
     pages_per_search: Annotated[
-        int,
-        Field(ge=0, le=10),
-        Variable("SIGHTLINE_PAGES_PER_SEARCH", "How many of those pages are fetched and read."),
+        int, Field(ge=0, le=10), Variable("SIGHTLINE_PAGES_PER_SEARCH", "How many of those pages are fetched and read.")
     ] = 0
     report_result_chars: Annotated[
         int,
@@ -357,14 +345,10 @@ class SearchSettings(BaseSettings):
         ),
     ] = 1_500
     passages_per_search: Annotated[
-        int,
-        Field(ge=1, le=50),
-        Variable("SIGHTLINE_PASSAGES_PER_SEARCH", "Passages returned by a library search."),
+        int, Field(ge=1, le=50), Variable("SIGHTLINE_PASSAGES_PER_SEARCH", "Passages returned by a library search.")
     ] = 8
     search_timeout: Annotated[
-        float,
-        Field(ge=0.05, le=600),
-        Variable("SIGHTLINE_SEARCH_TIMEOUT", "Time limit for one search.", unit="s"),
+        float, Field(ge=0.05, le=600), Variable("SIGHTLINE_SEARCH_TIMEOUT", "Time limit for one search.", unit="s")
     ] = 60.0
     search_delay: Annotated[
         float,

@@ -110,9 +110,7 @@ class ServerSettings(BaseSettings):
         ),
     ] = 100
     max_runs_per_owner: Annotated[
-        int,
-        Field(ge=0, le=100_000),
-        Variable("SIGHTLINE_MAX_RUNS_EACH", "The same for each person."),
+        int, Field(ge=0, le=100_000), Variable("SIGHTLINE_MAX_RUNS_EACH", "The same for each person.")
     ] = 20
     starts_per_minute: Annotated[
         int,
@@ -145,10 +143,7 @@ class ServerSettings(BaseSettings):
             "than one machine](deployment.md#more-than-one-machine)).",
         ),
     ] = ""
-    runs_key: Annotated[
-        Key,
-        Variable("RUNS_API_KEY", "Its key, if it wants one."),
-    ] = NO_KEY
+    runs_key: Annotated[Key, Variable("RUNS_API_KEY", "Its key, if it wants one.")] = NO_KEY
     mcp_token: Annotated[
         Key,
         AfterValidator(_check_token),
