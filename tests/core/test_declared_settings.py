@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Annotated
 
 import pytest
+from annotated_types import Ge, Le
 from pydantic_settings import BaseSettings
 
+from research.core.records import RunOptions
 from research.core.settings import DECLARED, SECTIONS, Settings
 from research.core.settings.declaration import NO_KEY, Key, Variable, declared_fields
 from research.core.settings.environment import EnvironmentSource
@@ -145,6 +147,17 @@ def test_each_name_is_declared_once() -> None:
     assert sum(len(declared_fields(section)) for section in SECTIONS) == len(DECLARED)
     undeclared = set(Settings.model_fields) - {setting.attribute for setting in DECLARED.values()}
     assert undeclared == set(Settings.__annotations__) - {"model_config"}
+
+
+def test_the_options_of_a_run_have_the_bounds_and_defaults_of_the_settings(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    for name in ("NUMBER_OF_INITIAL_QUERIES", "MAX_RESEARCH_LOOPS", "MAX_REFLECTIONS"):
+        setting = DECLARED[name]
+        option = RunOptions.model_fields[setting.attribute]
+        assert option.default == setting.default, name
+        assert {Ge(setting.low), Le(setting.high)} == set(option.metadata), name
+    assert Le(DECLARED["SIGHTLINE_REPORT_SECTIONS"].high) in RunOptions.model_fields["sections"].metadata
+    assert settings.options == RunOptions()
 
 
 def test_the_texts_of_the_page_are_there_in_both_languages() -> None:

@@ -17,7 +17,6 @@ from research.core.settings.configuration import (
 from research.core.settings.declaration import (
     Setting,
     SettingError,
-    SettingField,
     setting_text,
     strip_credentials,
 )
@@ -45,7 +44,6 @@ __all__ = [
     "Role",
     "Setting",
     "SettingError",
-    "SettingField",
     "Settings",
     "apply_choices",
     "child_environment",
