@@ -23,6 +23,7 @@ from research.accounts.storage_usage import StorageUsage, measure_storage
 from research.accounts.usage import DayUsage, usage_by_day
 from research.agent.nodes.answer import SQL_TOOL
 from research.agent.nodes.table import estimate_searches
+from research.core import settings as _settings
 from research.core.errors import ServiceError
 from research.core.records import (
     ConnectionCheck,
@@ -36,7 +37,7 @@ from research.core.records import (
     RunOptions,
     Task,
 )
-from research.core.settings import KEYS, SettingError, Settings, load_settings
+from research.core.settings import KEYS, SettingError, Settings
 from research.core.text.tokenizer import detect_language
 from research.runtime.estimate import MAX_EARLIER_RUNS, FinishedRun, ModelSetup, estimate_run, estimate_table
 from research.runtime.local_run_manager import LocalRunManager
@@ -47,6 +48,7 @@ from research.runtime.report_files import describe_write_error
 from research.runtime.report_states import read_state, restore_run
 from research.runtime.run_manager import RunManager
 from research.runtime.services import Services, utc_now
+from research.sources import registry
 from research.tables.spec import describe_table
 from research.watch.topics import WatchedTopics
 
@@ -330,7 +332,7 @@ class Application:
         failure = check.failure
         refused = failure is not None and failure.reason == "refused"
         if failure is None or (refused and failure.hint not in ("endpoint", "model")):
-            key = next((status.key for status in settings.services if name == status.address), name)
+            key = next((status.key for status in settings.services_with_keys if name == status.address), name)
             self.preferences.record_key_test(key, settings, owner, is_refused=refused)
         return check
 
@@ -415,8 +417,17 @@ def get_application(data_dir: Path | None = None) -> Application:
     global _application
     with _application_lock:
         if _application is None:
-            _application = Application(load_settings(data_dir=data_dir))
+            _application = Application(load_settings(data_dir))
         return _application
+
+
+def load_settings(data_dir: Path | None = None) -> Settings:
+    """Load the settings of the environment, with those that plug-in sources declare.
+
+    Raises:
+        SettingError: a setting is not usable.
+    """
+    return _settings.load_settings(data_dir=data_dir, sources=registry.setting_declarations())
 
 
 def close_application() -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.ask.examples import list_examples
 from pages.shared import errors, help_topics, layout, run_navigation, run_options
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import run_query_params, t
+from pages.shared.localization import run_query_params, setting_help, t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
 from research import QuestionError, RateLimitError, RunOptions, get_application
@@ -130,14 +130,14 @@ def draw_conversations() -> None:
 def draw_open_sources_button() -> None:
     """Draw a button that enables services without a key, unless the web can be searched already."""
     services = get_application().services_for(current_owner())
-    if services.settings.opened or services.web.live_providers or services.settings.web_search != "auto":
+    if services.settings.open_sources or services.web.live_providers or services.settings.web_search != "auto":
         return
     if st.button(
         t("ask.open_sources"),
         key="open_sources",
         icon=":material/public:",
         type="tertiary",
-        help=t("settings.open_sources_help"),
+        help=setting_help("SIGHTLINE_OPEN_SOURCES"),
     ):
         get_application().preferences.save_choices({"SIGHTLINE_OPEN_SOURCES": "on"}, owner=current_owner())
         st.session_state.pop("limits", None)

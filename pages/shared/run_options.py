@@ -6,15 +6,15 @@ import streamlit as st
 
 from pages.run import usage
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import source_name, t
+from pages.shared.localization import setting_label, source_name, t
 from pages.shared.login import current_owner
 from research import Plan, RunOptions, get_application
 
-LIMIT_FIELDS = {  # label and step of each limit
-    "searches": ("ask.searches", 1),
-    "tokens": ("ask.tokens", 1_000),
-    "cost": ("ask.cost", 0.01),
-    "seconds": ("ask.seconds", 10.0),
+LIMIT_FIELDS = {  # setting and step of each limit
+    "searches": ("SIGHTLINE_MAX_SEARCHES", 1),
+    "tokens": ("SIGHTLINE_MAX_TOKENS", 1_000),
+    "cost": ("SIGHTLINE_MAX_COST", 0.01),
+    "seconds": ("SIGHTLINE_MAX_SECONDS", 10.0),
 }
 
 
@@ -64,7 +64,7 @@ def draw_options() -> None:
         _draw_notebook_choice()
         if get_application().services_for(current_owner()).models:
             st.text_input(t("ask.model"), key="model", help=t("ask.model_help"), max_chars=120)
-        st.toggle(t("ask.approve"), key="approve")
+        st.toggle(setting_label("SIGHTLINE_APPROVE_PLAN"), key="approve")
         draw_limits()
         web = get_application().readiness(owner=current_owner())["web"]
         if web.state == "missing":
@@ -91,9 +91,11 @@ def draw_limits() -> None:
     with st.expander(t("ask.limits"), key="limits_box", expanded=bool(_chosen_limits())):
         st.caption(t("ask.limits_help"))
         columns = st.columns(2)
-        for n, (name, (label_key, step)) in enumerate(LIMIT_FIELDS.items()):
+        for n, (name, (setting, step)) in enumerate(LIMIT_FIELDS.items()):
             number_format = {"cost": "%.2f", "seconds": "%.0f"}.get(name)
-            columns[n % 2].number_input(t(label_key), 0 * step, step=step, format=number_format, key=f"max_{name}")
+            columns[n % 2].number_input(
+                setting_label(setting), 0 * step, step=step, format=number_format, key=f"max_{name}"
+            )
 
 
 def _chosen_limits() -> dict[str, float]:
@@ -120,6 +122,6 @@ def chosen_options() -> RunOptions | None:
         notebook=(st.session_state.get("notebook") or "") if "library" in chosen_sources else "",
         model=(st.session_state.get("model") or "").strip(),
         approve=bool(st.session_state.get("approve")),
-        clarify=not sections and bool(services.models) and services.settings.clarify == "on",
+        clarify=not sections and bool(services.models) and services.settings.clarify,
         **_chosen_limits(),
     )

@@ -132,8 +132,8 @@ def draw_limits(settings: Settings) -> None:
         "time": limit_text(settings.max_seconds, format_duration(settings.max_seconds)),
     }
     person_limits = {
-        "runs_each": limit_text(settings.runs_each, format_number(settings.runs_each)),
-        "runs_at_once": limit_text(settings.runs_at_once, format_number(settings.runs_at_once)),
+        "runs_each": limit_text(settings.max_runs_per_owner, format_number(settings.max_runs_per_owner)),
+        "runs_at_once": limit_text(settings.max_runs, format_number(settings.max_runs)),
     }
     left, right = st.columns(2, gap="large")
     for column, title, rows in (

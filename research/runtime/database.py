@@ -143,7 +143,7 @@ class Databases:
             for entry in self._services.uploads.all(owner)
         ]
         invalid = [
-            DatabaseEntry(name=entry.name, kind="listed", wrong=entry.reason) for entry in settings.listed.invalid
+            DatabaseEntry(name=entry.name, kind="listed", wrong=entry.reason) for entry in settings.configured_databases.invalid
         ]
         usable = [
             entry.model_copy(update={"default": entry.name == settings.default_database})

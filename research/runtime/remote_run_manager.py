@@ -147,7 +147,7 @@ class RemoteRunManager(RunManager):
         """Submit the queued runs whose turn it is, whichever process stored them."""
         settings = self.resources.settings
         try:
-            for entry in self.store.admit_runs(SERVER_ENGINES, settings.runs_at_once, settings.runs_each):
+            for entry in self.store.admit_runs(SERVER_ENGINES, settings.max_runs, settings.max_runs_per_owner):
                 self.loop.start(self._submit(entry.id, entry.engine))
         except StoreError as error:
             log.warning("the queue waits: %s", error)

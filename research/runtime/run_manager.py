@@ -108,7 +108,7 @@ class RunManager(ABC):
     def has_run_limits(self) -> bool:
         """True if the number of concurrent runs is limited."""
         settings = self.resources.settings
-        return bool(settings.runs_at_once or settings.runs_each)
+        return bool(settings.max_runs or settings.max_runs_per_owner)
 
     # Engine
 
@@ -390,7 +390,7 @@ class RunManager(ABC):
         """
         if self.get_run(run_id, owner=owner) is None:
             return 0, False
-        return queue_position(self.store.queue_entries(), run_id, self.resources.settings.runs_each)
+        return queue_position(self.store.queue_entries(), run_id, self.resources.settings.max_runs_per_owner)
 
     def report(self, run_id: str, *, owner: str = "local") -> Report | None:
         """Return the current report of a run."""

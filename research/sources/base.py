@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from research.core.records import EventEmitter, EvidenceKind, Finding, Language, Readiness, Task
-from research.core.settings import Settings
+from research.core.settings import Setting, Settings
 
 QueryType = Literal[
     "words",  # keywords for each part of a question
@@ -88,17 +88,6 @@ class SupportsQuestionCheck(Protocol):
 
     async def can_answer(self, question: str) -> bool:
         """Return whether the question can be answered by rules, without a model."""
-
-
-class Setting(NamedTuple):
-    """An environment variable that a third-party source reads with `Settings.source_setting(name)`.
-
-    The value of a secret setting is never displayed and is masked in logs.
-    """
-
-    name: str
-    default: str = ""
-    is_secret: bool = False
 
 
 @dataclass(frozen=True)

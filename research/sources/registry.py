@@ -19,7 +19,8 @@ from typing import Literal, NamedTuple, get_args
 
 from research.core import i18n
 from research.core.records import MEMORY_SOURCE, EvidenceKind, Language
-from research.sources.base import Dependencies, QueryType, ResultType, Retriever, Setting, Source, SourceStatus
+from research.core.settings import Setting
+from research.sources.base import Dependencies, QueryType, ResultType, Retriever, Source, SourceStatus
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +66,11 @@ def sources_by_name() -> Mapping[str, Source]:
 def rejected_sources() -> tuple[RejectedSource, ...]:
     """Return the sources of packages and MCP servers that cannot be used."""
     return _load_sources()[1]
+
+
+def setting_declarations() -> Mapping[str, Sequence[Setting]]:
+    """Return the names of all sources with the settings that each declares, for `load_settings`."""
+    return {name: source.settings for name, source in sources_by_name().items()}
 
 
 def get_source(name: str) -> Source:

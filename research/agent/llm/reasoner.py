@@ -199,7 +199,7 @@ class ModelReasoner:
     @property
     def max_result_chars(self) -> int:
         """Characters of a search result in the prompts of reports; 0 means no limit."""
-        return self._clients.settings.report_content
+        return self._clients.settings.report_result_chars
 
     @property
     def today(self) -> date:

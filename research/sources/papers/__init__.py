@@ -26,10 +26,10 @@ def _build_retriever(dependencies: Dependencies) -> Retriever:
             arxiv.ArXiv(client(settings.arxiv_url or arxiv.BASE_URL)),
             pubmed.PubMed(client(settings.pubmed_url or pubmed.BASE_URL)),
         ],
-        is_enabled=settings.opened,
+        is_enabled=settings.open_sources,
         max_results=settings.results_per_search,
         timeout_seconds=settings.search_timeout,
-        domain_verdicts=settings.verdicts,
+        domain_verdicts=settings.domain_statuses,
         clock=dependencies.clock,
     )
 

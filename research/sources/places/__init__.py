@@ -15,7 +15,7 @@ def _build_retriever(dependencies: Dependencies) -> Retriever:
         timeout_seconds=settings.search_timeout,
         parse_query=dependencies.parse_place_query,
         explorer=models.explore if models else None,
-        max_calls=settings.amap_calls,
+        max_calls=settings.amap_tool_calls,
         clock=dependencies.clock,
     )
 

@@ -209,7 +209,7 @@ class OpenStreetMapBackend:
 
 def build_backend(settings: Settings) -> OpenStreetMapBackend | None:
     """Return the OpenStreetMap back end, or None if the open sources are off."""
-    if not settings.opened:
+    if not settings.open_sources:
         return None
     from research.http.client import ServiceClient
 

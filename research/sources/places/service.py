@@ -182,7 +182,7 @@ class MapService:
 
     def searches_left(self) -> tuple[int, int] | None:
         """Return today's remaining searches and the daily limit; None if they are unlimited."""
-        limit = self._settings.amap_daily
+        limit = self._settings.amap_daily_searches
         if not limit or self.is_offline or self.missing_setting or self._backend:
             return None
         return max(0, limit - self._answers.get_counter(self._account_name, self._today)), limit
@@ -209,7 +209,7 @@ class MapService:
         items = list(tool_responses.parse_places(body, language))
         unlocated = [item for item in items if isinstance(item, UnlocatedPlace)]
         if unlocated:
-            items, since = await self._fetch_locations(items, unlocated[: self._settings.amap_details], emit)
+            items, since = await self._fetch_locations(items, unlocated[: self._settings.amap_detail_calls], emit)
             fetched_at = min(fetched_at, since)
         centre = _search_centre(checked)
         located = tuple(_with_distance(item, centre) for item in items if isinstance(item, Place))
@@ -233,7 +233,7 @@ class MapService:
             return await self._call_with_retries(tool, arguments, emit), self._clock()
         parts = [f"{name}={value}" for name, value in sorted(arguments.items())]
         key = fingerprint(*self._server_key, tool, *parts, digits=32)
-        hours = self._settings.amap_cache
+        hours = self._settings.amap_cache_hours
         async with self._locks.setdefault(key, asyncio.Lock()):
             since = self._clock() - timedelta(hours=hours)
             if hours and (cached := self._answers.get_cached_answer(key, since)):

@@ -64,7 +64,7 @@ class GeminiSearch:
     async def search(self, query: str, emit: EventEmitter) -> SearchResult:
         if not self._settings.key("gemini"):
             raise missing_key_error(self.spec, self._settings)
-        pages, failures = find_page_urls(query) if self._settings.gemini_pages == "on" else ((), ())
+        pages, failures = find_page_urls(query) if self._settings.gemini_url_context else ((), ())
         try:
             result = await retry(
                 lambda: self._request_with_fallback(query, pages, emit),

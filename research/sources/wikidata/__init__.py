@@ -18,7 +18,7 @@ def _build_retriever(dependencies: Dependencies) -> Retriever:
     return WikidataRetriever(
         client(settings.wikidata_url or BASE_URL),
         wikis,
-        is_enabled=settings.opened,
+        is_enabled=settings.open_sources,
         timeout_seconds=settings.search_timeout,
         clock=dependencies.clock,
     )
