@@ -24,7 +24,8 @@ from research.sources import registry
 from research.sources.base import Retriever, SupportsOwners, SupportsSelection
 from research.storage.ledger import RunLedger
 from research.storage.sqlite_files import StoreError, to_store_error
-from research.storage.store import RunTakenError, Store
+from research.storage.run_store import RunTakenError
+from research.storage.store import Store
 from research.storage.write_batcher import WriteBatcher
 
 if TYPE_CHECKING:

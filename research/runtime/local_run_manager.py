@@ -27,7 +27,7 @@ from research.runtime.worker_pool import FACTORY, WorkerPool
 from research.sources import registry
 from research.storage.checkpoints import checkpoint_store
 from research.storage.sqlite_files import StoreError
-from research.storage.store import REQUEST_STOP, REQUEST_WRITE
+from research.storage.run_store import REQUEST_STOP, REQUEST_WRITE
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

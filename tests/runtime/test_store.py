@@ -31,9 +31,11 @@ from research.core.records import (
 )
 from research.storage import statements as sql
 from research.storage import tables
+from research.storage.evidence_store import CACHE_RETENTION
 from research.storage.ledger import RunLedger
+from research.storage.run_store import REQUEST_STOP, REQUEST_WRITE, RunTakenError
 from research.storage.sqlite_files import SQLiteFile, StoreError
-from research.storage.store import CACHE_RETENTION, REQUEST_STOP, REQUEST_WRITE, RunTakenError, Store
+from research.storage.store import Store
 from research.storage.write_batcher import WriteBatcher
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
