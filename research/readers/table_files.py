@@ -32,6 +32,7 @@ from pydantic import Field
 from python_calamine import CalamineWorkbook, SheetTypeEnum
 
 from research.core.records import Language, Record
+from research.core.sql_quoting import quote_identifier, quote_literal
 from research.readers.duckdb_config import ENGINE_CONFIG
 from research.readers.extents import ExtentError, check_workbook
 from research.readers.packages import PackageError
@@ -596,7 +597,7 @@ def _describe_sample(path: Path, kind: str, file: str, correction: Correction | 
     with _open_engine(path, file) as raw:
         source = _source_expression(path, kind, sample_size)
         if kind == ".parquet":
-            path_literal = _quote_literal(str(path.absolute()))
+            path_literal = quote_literal(str(path.absolute()))
             (rows,) = raw.execute(f"select sum(num_rows) from parquet_file_metadata({path_literal})").fetchone() or (0,)
             if rows and not 0 <= rows <= MAX_ROWS:
                 raise UnreadableTableError("rows", file)
@@ -626,16 +627,8 @@ def _type_from_duckdb(duckdb_type: str) -> FileColumnType:
 # Loading
 
 
-def _quote_literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _quote_identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _source_expression(path: Path, kind: str, sample_size: int = SAMPLE_ROWS * 10) -> str:
-    path_literal = _quote_literal(str(path.absolute()))
+    path_literal = quote_literal(str(path.absolute()))
     if kind == ".parquet":
         return f"read_parquet({path_literal})"
     return f"read_json({path_literal}, format = 'newline_delimited', maximum_object_size = 16777216, sample_size = {sample_size})"
@@ -648,7 +641,7 @@ def _open_engine(path: Path, file: str, target: Path | None = None) -> Iterator[
         config = {**ENGINE_CONFIG, "temp_directory": spill_folder, "preserve_insertion_order": True}
         try:
             with duckdb.connect(str(target or ":memory:"), config=config) as raw:
-                raw.execute(f"set allowed_paths = [{_quote_literal(str(path.absolute()))}]")
+                raw.execute(f"set allowed_paths = [{quote_literal(str(path.absolute()))}]")
                 raw.execute("set enable_progress_bar = true")
                 raw.execute("set enable_progress_bar_print = false")
                 raw.execute("set enable_external_access = false")
@@ -694,8 +687,8 @@ def _write_table(path: Path, table: FileTable, target: Path, report_progress: Pr
 def _csv_expression(path: Path, table: FileTable, delimiter: str) -> str:
     columns = ", ".join(f"c{n}: 'VARCHAR'" for n in range(len(table.columns)))
     return (
-        f"read_csv({_quote_literal(str(path.absolute()))}, auto_detect = false, header = false, "
-        f"delim = {_quote_literal(delimiter)}, quote = '\"', escape = '\"', skip = {table.header}, "
+        f"read_csv({quote_literal(str(path.absolute()))}, auto_detect = false, header = false, "
+        f"delim = {quote_literal(delimiter)}, quote = '\"', escape = '\"', skip = {table.header}, "
         f"columns = {{{columns}}}, max_line_size = {MAX_LINE_CHARS}, null_padding = false)"
     )
 
@@ -747,15 +740,15 @@ def _create_table(
     for _ in range(2):
         columns = table.columns
         if has_own_types:
-            quoted_headings = [_quote_identifier(column.heading) for column in columns]
+            quoted_headings = [quote_identifier(column.heading) for column in columns]
             values = [f"CAST({name} AS {_SQL_TYPES[c.type]})" for name, c in zip(quoted_headings, columns, strict=True)]
         else:
             values = [_value_expression(n, column.type) for n, column in enumerate(columns)]
-        select_list = ", ".join(f"{v} AS {_quote_identifier(c.name)}" for v, c in zip(values, columns, strict=True))
+        select_list = ", ".join(f"{v} AS {quote_identifier(c.name)}" for v, c in zip(values, columns, strict=True))
         try:
             with _open_engine(path, table.file, target) as raw, _poll_progress(raw, report_progress):
-                raw.execute(f"create table {_quote_identifier(table.name)} as select {select_list} from {source}")
-                (rows,) = raw.execute(f"select count(*) from {_quote_identifier(table.name)}").fetchone() or (0,)
+                raw.execute(f"create table {quote_identifier(table.name)} as select {select_list} from {source}")
+                (rows,) = raw.execute(f"select count(*) from {quote_identifier(table.name)}").fetchone() or (0,)
         except duckdb.ConversionException:
             try_expressions = [v.replace("CAST(", "TRY_CAST(", 1) for v in values]
             count_expressions = ", ".join(

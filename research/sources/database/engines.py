@@ -11,20 +11,19 @@ share any. This module depends on no settings, model or page.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
-from sqlalchemy import Connection, make_url
+from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 from sqlglot import exp, parse_one
 
 from research.core.errors import register_secrets
 from research.core.records import ColumnCoverage
-from research.sources.database.allowlist import Dialect
+from research.sources.database.backend import Backend
 from research.sources.database.coverage import CoverageQuery, build_coverage_queries
 from research.sources.database.name_resolver import NameResolver
 from research.sources.database.postgres import PostgreSQL
@@ -34,7 +33,6 @@ from research.sources.database.results import (
     ExecutionResult,
     ResultLimits,
     RowRange,
-    RowStream,
     Value,
     check_column_count,
     to_json_value,
@@ -54,25 +52,6 @@ from research.sources.database.validator import ValidatedQuery, validate
 
 Row = tuple[Value, ...]
 SAMPLING_SECONDS = 10  # seconds after which no more sample values are read on opening a database
-
-
-class Backend(Protocol):
-    """Operations that an engine provides for a database. Those that reach the database raise
-    `ExecutionError`."""
-
-    dialect: Dialect
-
-    def read_schema(self, table_filter: TableFilter | None, find_comment: FindComment | None) -> Schema: ...
-
-    def open_connection(self, cte_names: Collection[str] = ()) -> AbstractContextManager[Connection]: ...
-
-    def run(self, sql: str, cte_names: Collection[str] = ()) -> ExecutionResult: ...
-
-    def stream(self, sql: str, cte_names: Collection[str] = ()) -> AbstractContextManager[RowStream]: ...
-
-    def with_limits(self, limits: ResultLimits) -> Backend: ...
-
-    def privileges(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)

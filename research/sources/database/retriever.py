@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
+from copy import copy
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -115,21 +116,15 @@ class DatabaseRetriever:
 
     def for_owner(self, owner: str) -> DatabaseRetriever:
         """Return the same retriever for the runs of an owner."""
-        return self._copy(owner, self._database_name)
+        other = copy(self)
+        other._owner = owner
+        return other
 
     def select(self, name: str) -> DatabaseRetriever:
         """Return the same retriever for a database by its name, "" for the usual one."""
-        return self._copy(self._owner, name)
-
-    def _copy(self, owner: str, name: str) -> DatabaseRetriever:
-        return DatabaseRetriever(
-            self._database,
-            title=self._title,
-            owner=owner,
-            clock=self._clock,
-            choose_database=self._choose_database,
-            database_name=name,
-        )
+        other = copy(self)
+        other._database_name = name
+        return other
 
     def _select_database(self) -> tuple[QuestionAnswerer, str]:
         """Return the database to use, and its title.

@@ -11,6 +11,7 @@ from sqlalchemy import column as named
 from sqlalchemy import table as source_of
 from sqlalchemy.exc import DBAPIError
 
+from research.core.sql_quoting import quote_identifier
 from research.sources.database.allowlist import Dialect
 from research.sources.database.catalog import DEFAULT_SCHEMAS, Catalog, qualified_name
 from research.sources.database.size_estimate import find_excess, find_excessive_views
@@ -139,7 +140,7 @@ def read_postgres_schema(
     def reason(row: ColumnRow) -> str:
         if (row.schema, row.table) in unpopulated:
             return "the materialized view has not been populated"
-        view = f"{_quote_name(row.schema)}.{_quote_name(row.table)}".replace("%", "%%")
+        view = f"{quote_identifier(row.schema)}.{quote_identifier(row.table)}".replace("%", "%%")
         try:
             with connection.begin_nested():
                 connection.exec_driver_sql(f"explain select 1 from {view}").close()  # noqa: S608
@@ -174,7 +175,7 @@ def read_duckdb_schema(
     excessive = find_excessive_views(raw, dict(views.fetchall())) if view_names else {}
 
     def reason(row: ColumnRow) -> str:
-        view = ".".join(_quote_name(part) for part in (catalog, row.schema, row.table))
+        view = ".".join(quote_identifier(part) for part in (catalog, row.schema, row.table))
         if why := excessive.get(row.table.lower()):
             return why
         try:
@@ -213,10 +214,6 @@ def _separate_unreadable(
 def first_line(message: str) -> str:
     """Return the first line of an engine's message, for a person."""
     return message.strip().partition("\n")[0].rstrip(". ")[:200]
-
-
-def _quote_name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 class ColumnRow(NamedTuple):

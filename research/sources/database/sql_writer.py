@@ -9,16 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
-from pydantic import BaseModel, ConfigDict
-
-from research.core.records import EventEmitter
+from research.core.records import EventEmitter, QueryResult
 from research.core.settings import Role
 from research.core.text.tokenizer import detect_language
 from research.models.chat import Chat, Prompt, PromptBuilder
 from research.models.prompting import BASE_INSTRUCTIONS, fence, object_schema
 from research.models.token_counts import estimate_tokens
+from research.sources.database.agent import Intent, Statement
 
 MAX_SQL_CHARS = 4_000  # characters of a statement
 MAX_NAMES = 12
@@ -45,37 +44,8 @@ are compared or ordered. Divide by numbers that cannot be 0.
 - Compare names exactly as the database has them."""
 
 
-class _ModelReply(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-
-class Intent(_ModelReply):
-    """Analysis of a question. `names` are the names in it, as they are written there."""
-
-    answerable: bool
-    meant: str = ""
-    names: list[str] = []
-    tables: list[str] = []
-    clarify: str = ""
-
-
-class Statement(_ModelReply):
-    """A statement and its reason."""
-
-    sql: str
-    why: str = ""
-
-
 class _ChatProvider(Protocol):
     def chat(self, role: Role) -> Chat: ...
-
-
-class _RowData(Protocol):
-    @property
-    def names(self) -> tuple[str, ...]: ...
-
-    @property
-    def rows(self) -> tuple[tuple[Any, ...], ...]: ...
 
 
 class SQLWriter:
@@ -169,7 +139,7 @@ so, in one sentence in {_language_name(question)}.
     async def supplement(
         self,
         question: str,
-        rows: _RowData,
+        rows: QueryResult,
         null_columns: Sequence[str],
         hints: Sequence[str],
         emit: EventEmitter,
@@ -254,7 +224,7 @@ def _fit_lines(schema: str, token_budget: int) -> str:
     return schema
 
 
-def format_rows(rows: _RowData, max_rows: int = MAX_ROWS, max_cell_characters: int = MAX_CELL_CHARS) -> str:
+def format_rows(rows: QueryResult, max_rows: int = MAX_ROWS, max_cell_characters: int = MAX_CELL_CHARS) -> str:
     """Format rows as lines of JSON with shortened cells. The cells are data, never instructions."""
     lines = []
     for row in rows.rows[:max_rows]:

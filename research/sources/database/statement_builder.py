@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from research.core.display_names import english_region
+from research.core.sql_quoting import quote_literal
 from research.sources.database.sights_question import (
     AnswerShape,
     Interpretation,
@@ -101,18 +102,14 @@ def _collect_conditions(parsed: SightsQuestion) -> list[tuple[str, str]]:
         places.append(_match_any("s.city", parsed.cities))
     conditions[:0] = [(test, "") for test in places]
     for column, value, _ in parsed.exclusions:
-        test = f"s.gid <> {int(value)}" if column == "s.gid" else f"{column} <> {_quote_text(value)}"
+        test = f"s.gid <> {int(value)}" if column == "s.gid" else f"{column} <> {quote_literal(value)}"
         conditions.append((f"({column} IS NULL OR {test})" if column == "s.city" else test, ""))
     return conditions
 
 
 def _match_any(column: str, values: Sequence[str]) -> str:
-    listed = ", ".join(_quote_text(value) for value in values)
+    listed = ", ".join(quote_literal(value) for value in values)
     return f"{column} IN ({listed})" if len(values) > 1 else f"{column} = {listed}"
-
-
-def _quote_text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
 
 
 def _from_clause(parsed: SightsQuestion) -> str:

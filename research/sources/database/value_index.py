@@ -43,7 +43,7 @@ class ValueIndex:
     def __init__(self, columns: Mapping[tuple[str, str], Iterable[str]]) -> None:
         """Index `columns`, the distinct texts of columns by table and column."""
         self._columns = {
-            key: {value: _normalize(value) for value in values if value and len(value) <= MAX_VALUE_CHARS}
+            key: {value: normalize_text(value) for value in values if value and len(value) <= MAX_VALUE_CHARS}
             for key, values in columns.items()
         }
 
@@ -68,7 +68,7 @@ class ValueIndex:
 
     def find_name_hints(self, name: str) -> list[ValueHint]:
         """Return the values that are most similar to a name; only equal ones if there are any."""
-        normalized = _normalize(name)
+        normalized = normalize_text(name)
         if not normalized:
             return []
         hints: list[ValueHint] = []
@@ -82,7 +82,7 @@ class ValueIndex:
         return (exact or hints)[:MAX_VALUES]
 
 
-def _normalize(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Reduce a text to its letters and digits, in lower case and simplified characters."""
     return re.sub(r"[\s\W_]+", "", to_simplified(unicodedata.normalize("NFKC", text)).lower())
 
