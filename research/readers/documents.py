@@ -25,14 +25,9 @@ from lxml import etree
 
 from research.core.records import Language, Record
 from research.core.text.tokenizer import detect_language
-from research.readers.formats import (
-    MAX_CELLS,
+from research.readers.drafts import (
     MAX_CHARACTERS,
     MAX_DEPTH,
-    MAX_MEGAPIXELS,
-    MAX_PAGES,
-    MAX_ROWS,
-    MAX_UNPACKED_BYTES,
     FileDraft,
     FileLimit,
     FileProblem,
@@ -40,14 +35,21 @@ from research.readers.formats import (
     UnreadableFileError,
     clean_lines,
     one_line,
+    too_deep_error,
+    too_long_error,
+)
+from research.readers.formats import (
+    MAX_CELLS,
+    MAX_MEGAPIXELS,
+    MAX_PAGES,
+    MAX_ROWS,
+    MAX_UNPACKED_BYTES,
     read_csv,
     read_docx,
     read_pdf,
     read_picture,
     read_tsv,
     read_xlsx,
-    too_deep_error,
-    too_long_error,
 )
 from research.readers.markup import read_html, read_markdown, read_plain_text, web_address
 from research.readers.pool import MB, ParserError, ParserFault, ParserPool, ResourceLimits

@@ -15,7 +15,8 @@ from research.core.database_config import SHIPPED_DATABASE
 from research.core.errors import ServiceError
 from research.core.records import ColumnCoverage, DatabaseStep, Failure, Language, QueryResult, Record, ignore_event
 from research.readers import table_files
-from research.readers.table_files import Correction, FileTable, ProgressCallback
+from research.readers.table_records import Correction, FileTable
+from research.readers.worker import ProgressCallback
 from research.sources.database import semantic_model
 from research.sources.database.agent import Outcome, OutcomeStatus
 from research.sources.database.outcome_text import describe_outcome

@@ -15,7 +15,8 @@ from openpyxl.utils import get_column_letter
 from pyarrow import parquet
 
 from research.core.i18n import message
-from research.readers.table_files import FileTable, UnreadableTableError, load_tables, recognise_tables
+from research.readers.table_files import load_tables, recognise_tables
+from research.readers.table_records import FileTable, UnreadableTableError
 from tests.sources.database.bombs import (
     HEAD,
     cell,
