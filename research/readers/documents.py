@@ -55,25 +55,6 @@ from research.readers.markup import read_html, read_markdown, read_plain_text, w
 from research.readers.pool import MB, ParserError, ParserFault, ParserPool, ResourceLimits
 from research.readers.webpages import MAX_ATTRIBUTES, MAX_ELEMENTS
 
-__all__ = [
-    "FILE_LIMITS",
-    "MAX_BYTES",
-    "MAX_CHARACTERS",
-    "MAX_PAGES",
-    "MAX_ROWS",
-    "PICTURE_SUFFIXES",
-    "SUFFIXES",
-    "Document",
-    "DocumentSection",
-    "FileLimit",
-    "FileProblem",
-    "UnreadableFileError",
-    "find_accepted_files",
-    "is_accepted",
-    "parse_document",
-    "read_document",
-]
-
 MAX_BYTES = 50 * MB
 # Limits of a file; sizes in MB.
 FILE_LIMITS: dict[FileLimit, int] = {
@@ -213,18 +194,22 @@ def parse_task(data: bytes, progress: object, *, name: str, **options: bool) -> 
 
 def _parser_failure(fault: ParserFault, suffix: str) -> UnreadableFileError:
     """Return the error for a file whose parser failed."""
-    if fault == "busy":
-        return UnreadableFileError("unreadable", "Too many files are being read; try again.", "busy")
-    if fault == "start":
-        detail = "The process that reads files cannot be started; it is no fault of the file."
-        return UnreadableFileError("unreadable", detail, "start")
-    if fault == "time":
-        detail = "Reading it takes longer than a file of its size may take; save it anew or split it."
-        return UnreadableFileError("too large", detail, "time")
-    if fault == "memory":
-        detail = "Reading it takes more memory than a file of its size may take; save it anew or split it."
-        return UnreadableFileError("too large", detail, "memory")
-    return _damaged_file_error(suffix)
+    if fault == "crash":
+        return _damaged_file_error(suffix)
+    problem, limit, detail = _PARSER_FAILURES[fault]
+    return UnreadableFileError(problem, detail, limit)
+
+
+_PARSER_FAILURES: dict[ParserFault, tuple[FileProblem, FileLimit, str]] = {
+    "busy": ("unreadable", "busy", "Too many files are being read; try again."),
+    "start": ("unreadable", "start", "The process that reads files cannot be started; it is no fault of the file."),
+    "time": (
+        "too large", "time", "Reading it takes longer than a file of its size may take; save it anew or split it.",
+    ),
+    "memory": (
+        "too large", "memory", "Reading it takes more memory than a file of its size may take; save it anew or split it.",
+    ),
+}  # fmt: skip
 
 
 def _damaged_file_error(suffix: str) -> UnreadableFileError:

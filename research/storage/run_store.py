@@ -136,9 +136,6 @@ class RunStore:
                 transaction.execute(sql.ADMIT_RUN, run=entry.id)
         return admitted
 
-    def delete_run(self, run_id: str) -> None:
-        self.database.write(sql.DELETE_RUN, run=run_id)
-
     # Approval
 
     def approve_run(self, run_id: str, engine: str, plan: Plan | None, options: RunOptions) -> bool:

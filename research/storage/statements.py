@@ -76,7 +76,6 @@ LOCK_ENGINE_RUN = (
 )
 REQUEST_STOP = update(run).values(stop=1).where(_RUN_ID, _ACTIVE)
 LIST_RUN_REQUESTS = select(*run.c["id", "engine", "stop"]).where(run.c.stop > literal_column("0"), _ACTIVE)
-DELETE_RUN = delete(run).where(_RUN_ID)
 REQUEST_WRITE = update(run).values(stop=2).where(_RUN_ID, _ACTIVE, run.c.stop == 0)
 LIST_QUEUE = select(*run.c["id", "owner", "status", "engine"]).where(_ACTIVE).order_by(run.c.created, run.c.id)
 LOCK_QUEUE = select(func.pg_advisory_xact_lock(func.hashtextextended("the queue of runs", 0)))

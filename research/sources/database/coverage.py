@@ -84,8 +84,7 @@ def _build_query(scope: Scope, joined: _JoinedTables, qualified: exp.Expr, diale
             if test not in shared and name not in _own_columns(test, scope)
         ]
         conditions += joined.presence_conditions(name)
-        value = exp.column(name[1], table=name[0], quoted=True)
-        known = exp.Not(this=exp.Is(this=value, expression=exp.Null()))
+        known = _has_value(exp.column(name[1], table=name[0], quoted=True))
         query = query.select(
             _count_expression(conditions, f"rows_{index}"), _count_expression([*conditions, known], f"known_{index}")
         )
@@ -114,8 +113,7 @@ def _count_expression(conditions: Sequence[exp.Expr], alias: str) -> exp.Expr:
     """Build an expression that counts the rows which meet all conditions."""
     if not conditions:
         return exp.alias_(exp.Count(this=exp.Star()), alias)
-    one, zero = exp.Literal.number(1), exp.Literal.number(0)
-    case = exp.Case(ifs=[exp.If(this=exp.and_(*conditions), true=one)], default=zero)
+    case = exp.case().when(exp.and_(*conditions), "1").else_("0")
     return exp.alias_(exp.Sum(this=case), alias)
 
 
@@ -146,6 +144,11 @@ def _own_columns(node: exp.Expr, scope: Scope) -> list[ColumnName]:
         for column in node.find_all(exp.Column)
         if column.table in scope.sources and column.find_ancestor(exp.Select) is scope.expression
     ]
+
+
+def _has_value(column: exp.Expr) -> exp.Expr:
+    """Build the condition that a column is not NULL."""
+    return column.is_(exp.null()).not_()
 
 
 def _is_null_test(condition: exp.Expr) -> bool:
@@ -269,7 +272,7 @@ class _JoinedTables:
         """Return the conditions by which a row has a partner in the table of a column; [] if none
         is needed."""
         link = self.linking_columns.get(name[0])
-        return [exp.Not(this=exp.Is(this=link.copy(), expression=exp.Null()))] if link else []
+        return [_has_value(link.copy())] if link else []
 
     def is_never_null(self, name: ColumnName) -> bool:
         """Return whether a column has a value in every joined row."""

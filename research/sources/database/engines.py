@@ -11,7 +11,7 @@ share any. This module depends on no settings, model or page.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ from research.sources.database.results import (
     RowRange,
     Value,
     check_column_count,
-    to_json_value,
+    convert_row,
 )
 from research.sources.database.schema import (
     FindComment,
@@ -109,7 +109,7 @@ class Database:
         """
         with self._backend.stream(query.sql, query.cte_names) as (names, rows):
             check_column_count(names, self.limits)
-            yield names, _convert_rows(rows, self.limits)
+            yield names, (convert_row(row, self.limits)[0] for row in rows)
 
     def explain(self, query: ValidatedQuery) -> None:
         """Have the engine plan a statement without running it.
@@ -264,17 +264,6 @@ def _create_file_backend(path: Path, limits: ResultLimits, *, is_duckdb: bool) -
 
         return DuckDB(path, limits)
     return SQLite(path, limits)
-
-
-def _convert_rows(rows: Iterable[Sequence[object]], limits: ResultLimits) -> Iterator[Row]:
-    """Convert the values of rows to JSON types and cut long texts."""
-    max_characters = limits.max_cell_characters
-    for row in rows:
-        values = [to_json_value(value) for value in row]
-        for index, value in enumerate(values):
-            if isinstance(value, str) and len(value) > max_characters:
-                values[index] = value[:max_characters] + "…"
-        yield tuple(values)
 
 
 def _shows_unknown(result: ExecutionResult, column: str, known_count: int | None, row_count: int) -> bool:

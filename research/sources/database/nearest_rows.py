@@ -217,12 +217,7 @@ def _parse_centre(node: exp.Expr | None, source: _SourceTable) -> _Centre | None
 
 def _literal_value(node: object) -> float | None:
     """Return the value of a literal number, or None."""
-    if isinstance(node, exp.Neg):
-        inner = _literal_value(node.this)
-        return None if inner is None else -inner
-    if isinstance(node, exp.Literal) and not node.is_string:
-        return float(node.name)
-    return None
+    return float(node.to_py()) if isinstance(node, exp.Expr) and node.is_number else None
 
 
 def _build_between(column: exp.Expr, center: float, half_width: float) -> exp.Expr:

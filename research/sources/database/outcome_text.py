@@ -20,17 +20,7 @@ from research.sources.database.agent import Outcome
 MAX_NAMES = 10  # names in a sentence
 MAX_CELL_CHARS = 160  # characters of a cell in a sentence
 MAX_NAME_CHARS = 60  # characters of one of several names
-_BASE_COLUMNS = (
-    "gid",
-    "name",
-    "name_en",
-    "province",
-    "city",
-    "district",
-    "address",
-    "lng_wgs84",
-    "lat_wgs84",
-)
+_BASE_COLUMNS = ("gid", "name", "name_en", "province", "city", "district", "address", "lng_wgs84", "lat_wgs84")
 # Columns that are stated together with others, or implied by the name.
 _UNMENTIONED_COLUMNS = (*_BASE_COLUMNS, "ticket_year", "ticket_text")
 Row = Mapping[str, Any]

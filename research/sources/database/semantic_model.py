@@ -38,7 +38,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from research.core.i18n import message
 from research.core.records import Language, Record
-from research.sources.database.schema import Schema, SchemaColumn, SchemaTable
+from research.sources.database.schema import Schema, SchemaTable
 
 MAX_FILE_CHARS = 400_000  # characters of a file
 
@@ -245,13 +245,12 @@ def draft_model(schema: Schema) -> SemanticModel:
 
 def _draft_table(table: SchemaTable, keys: set[str]) -> TableModel:
     columns = {
-        c.name: ColumnModel() if f"{table.qualified_name}.{c.name}" in keys else _draft_column(c) for c in table.columns
-    }  # a foreign key takes its label from the table it refers to
+        column.name: ColumnModel()  # a foreign key takes its label from the table it refers to
+        if f"{table.qualified_name}.{column.name}" in keys
+        else ColumnModel(label=_draft_label(column.name), description=column.comment)
+        for column in table.columns
+    }
     return TableModel(label=_draft_label(table.name), description=table.comment, columns=columns)
-
-
-def _draft_column(column: SchemaColumn) -> ColumnModel:
-    return ColumnModel(label=_draft_label(column.name), description=column.comment)
 
 
 def _draft_label(name: str) -> Label:
@@ -324,9 +323,7 @@ def column_headings(model: SemanticModel, names: Iterable[str]) -> dict[str, dic
         candidates = labels.get(name.lower(), set())
         if len(candidates) == 1:
             en, zh, unit = next(iter(candidates))
-            texts: dict[Language, str] = {"en": en, "zh": zh or en}
-            if not en:
-                texts["en"] = zh
+            texts: dict[Language, str] = {"en": en or zh, "zh": zh or en}
             headings[name] = {
                 language: _format_heading(text, unit, language) for language, text in texts.items() if text
             }

@@ -67,15 +67,7 @@ def _is_count_only(parsed: SightsQuestion) -> bool:
 
 
 def _build_list(parsed: SightsQuestion, conditions: list[tuple[str, str]]) -> Interpretation:
-    columns = [
-        "s.gid",
-        "s.name",
-        "s.province",
-        "s.city",
-        "s.year_rated",
-        "s.lng_wgs84",
-        "s.lat_wgs84",
-    ]
+    columns = ["s.gid", "s.name", "s.province", "s.city", "s.year_rated", "s.lng_wgs84", "s.lat_wgs84"]
     order = f"{parsed.ordering[0]}, s.gid" if parsed.ordering else "s.province, s.city, s.gid"
     sql = (
         f"SELECT {_select_list(parsed, columns)} FROM {_from_clause(parsed)}{_where_clause(conditions)} "
@@ -228,13 +220,7 @@ def _build_details(
     ids = ", ".join(str(gid) for gid in dict.fromkeys(gid for _, gid in parsed.areas))
     if not parsed.columns:
         parsed.needs_spots = True
-        parsed.columns = [
-            "s.address",
-            "t.ticket_cny",
-            "t.ticket_year",
-            "t.opening_hours",
-            "t.introduction",
-        ]
+        parsed.columns = ["s.address", "t.ticket_cny", "t.ticket_year", "t.opening_hours", "t.introduction"]
     base = ["s.gid", "s.name", "s.province", "s.city"]
     base += [] if "s.year_rated" in parsed.columns else ["s.year_rated"]
     base += ["s.lng_wgs84", "s.lat_wgs84"]

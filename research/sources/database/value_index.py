@@ -47,7 +47,7 @@ class ValueIndex:
             for key, values in columns.items()
         }
 
-    def find_values(self, table: str, column: str, text: str) -> list[str]:
+    def find_values(self, table: str, column: str, text: str) -> tuple[str, ...]:
         """Return the values of one column that are most similar to a text, the most similar
         first."""
         column_key = (table.lower(), column.lower())
@@ -55,7 +55,7 @@ class ValueIndex:
         index._columns = {
             key: values for key, values in self._columns.items() if (key[0].lower(), key[1].lower()) == column_key
         }
-        return [hint.value for hint in index.find_name_hints(text)]
+        return tuple(hint.value for hint in index.find_name_hints(text))
 
     def find_hints(self, names: Sequence[str]) -> list[ValueHint]:
         """Return hints for each name, the most similar values first; none for a name without
