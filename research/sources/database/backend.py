@@ -8,11 +8,9 @@ from contextlib import AbstractContextManager
 from copy import copy
 from typing import Self
 
-from sqlalchemy import Connection
-
 from research.sources.database.allowlist import Dialect
 from research.sources.database.results import ExecutionError, ExecutionResult, ResultLimits, RowStream, collect_result
-from research.sources.database.schema import FindComment, Schema, TableFilter
+from research.sources.database.schema import FindComment, RunQuery, Schema, TableFilter
 
 
 class Backend(ABC):
@@ -28,8 +26,11 @@ class Backend(ABC):
         """Read the schema of the database; from then on only its tables may be read."""
 
     @abstractmethod
-    def open_connection(self, cte_names: Collection[str] = ()) -> AbstractContextManager[Connection]:
-        """Open a connection that can read the known tables, until the deadline."""
+    def open_query(self, cte_names: Collection[str] = ()) -> AbstractContextManager[RunQuery]:
+        """Open a connection that can read the known tables, until the deadline.
+
+        Yield a function that returns the rows of a statement on it, for statements of our own.
+        """
 
     @abstractmethod
     def stream(self, sql: str, cte_names: Collection[str] = ()) -> AbstractContextManager[RowStream]:

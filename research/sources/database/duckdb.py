@@ -23,10 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from sqlalchemy import Connection, NullPool, create_engine
-from sqlalchemy.dialects import registry
-from sqlalchemy.engine.default import DefaultDialect
-from sqlalchemy.exc import DBAPIError
 
 from research.core.sql_quoting import quote_literal
 from research.readers.duckdb_config import ENGINE_CONFIG
@@ -41,6 +37,7 @@ from research.sources.database.results import (
 from research.sources.database.schema import (
     SCHEMA_TIMEOUT_SECONDS,
     FindComment,
+    RunQuery,
     Schema,
     TableFilter,
     read_duckdb_schema,
@@ -145,19 +142,9 @@ class DuckDB(Backend):
             yield names, _fetch_rows(raw.execute(self._shorten_values(sql, types)), types)
 
     @contextmanager
-    def open_connection(self, cte_names: Collection[str] = ()) -> Iterator[Connection]:
-        """Open a connection that can read the file until the deadline, for internal statements.
-
-        Raises:
-            ExecutionError: a statement on it fails.
-        """
+    def open_query(self, cte_names: Collection[str] = ()) -> Iterator[RunQuery]:
         with self._open_engine(self._limits.timeout_seconds) as raw:
-            engine = create_engine("sightline_duckdb://", creator=lambda: _DBAPIConnection(raw), poolclass=NullPool)
-            try:
-                with engine.connect() as connection:
-                    yield connection
-            except DBAPIError as error:
-                raise error.orig or error from None
+            yield lambda sql: raw.execute(sql).fetchall()
 
     @contextmanager
     def _open_engine(
@@ -292,59 +279,3 @@ def _fetch_rows(result: duckdb.DuckDBPyConnection, types: Sequence[str]) -> Iter
             for index in binary:
                 values[index] = None if row[index] is None else BinarySize(row[index])
             yield values
-
-
-class _DBAPIConnection:
-    """A connection as SQLAlchemy expects it.
-
-    Its cursor is the connection itself, so that one interrupt ends both; its opener closes it.
-    """
-
-    def __init__(self, raw: duckdb.DuckDBPyConnection) -> None:
-        self._raw = raw
-        self.rowcount, self.lastrowid, self.arraysize = -1, None, 1
-
-    @property
-    def description(self) -> Any:
-        return self._raw.description
-
-    def cursor(self) -> _DBAPIConnection:
-        return self
-
-    def execute(self, sql: str, parameters: Sequence[object] = ()) -> None:
-        self._raw.execute(sql, list(parameters))
-
-    def fetchone(self) -> Any:
-        return self._raw.fetchone()
-
-    def fetchmany(self, size: int = 1) -> Any:
-        return self._raw.fetchmany(size)
-
-    def fetchall(self) -> Any:
-        return self._raw.fetchall()
-
-    def close(self) -> None:
-        """Do nothing: the engine is closed by its opener."""
-
-    commit = rollback = close
-
-
-class _DuckDBDialect(DefaultDialect):
-    """The plainest SQL dialect of SQLAlchemy, for a driver with question marks as parameters."""
-
-    name = "sightline_duckdb"
-    default_paramstyle = "qmark"
-    supports_statement_cache = True
-
-    @classmethod
-    def import_dbapi(cls) -> Any:
-        return duckdb
-
-    def initialize(self, connection: Any) -> None:
-        """Skip SQLAlchemy's queries about the engine."""
-
-    def do_rollback(self, dbapi_connection: Any) -> None:
-        """Do nothing, because nothing was written."""
-
-
-registry.register("sightline_duckdb", __name__, _DuckDBDialect.__name__)

@@ -117,9 +117,8 @@ class Database:
         Raises:
             ExecutionError: the engine does not accept it.
         """
-        with self._backend.open_connection(query.cte_names) as connection:
-            text = query.sql.replace("%", "%%") if self.dialect == "postgres" else query.sql
-            connection.exec_driver_sql(f"explain {text}").close()
+        with self._backend.open_query(query.cte_names) as run_query:
+            run_query(f"explain {query.sql}")
 
     def run(self, query: ValidatedQuery) -> ExecutionResult:
         """Run a statement and return its rows.
@@ -185,8 +184,8 @@ class Database:
     def _lacks_value(self, table: SchemaTable, column: str, text: str) -> bool:
         """Return whether a column certainly does not have a value."""
         try:
-            with self._backend.open_connection() as connection:
-                return not has_value(connection, table, column, text)
+            with self._backend.open_query() as run_query:
+                return not has_value(run_query, table, column, text)
         except ExecutionError:
             return False
 
@@ -197,8 +196,8 @@ class Database:
         Raises:
             ExecutionError: they cannot be read in time.
         """
-        with self._backend.open_connection() as connection:
-            return distinct_values(connection, table, column, max_values=max_values)
+        with self._backend.open_query() as run_query:
+            return distinct_values(run_query, table, column, max_values=max_values)
 
 
 def open_database(
@@ -278,9 +277,9 @@ def _shows_unknown(result: ExecutionResult, column: str, known_count: int | None
 def _add_samples(backend: Backend, table: SchemaTable) -> SchemaTable:
     """Add the values of columns that have few of them, as far as they can be read in time."""
     columns = list(table.columns)
-    with suppress(ExecutionError), backend.open_connection() as connection:
+    with suppress(ExecutionError), backend.open_query() as run_query:
         for index, column in enumerate(columns):
             if is_text_type(column.type) and not column.is_key:
-                values = distinct_values(connection, table, column.name, must_repeat=True)
+                values = distinct_values(run_query, table, column.name, must_repeat=True)
                 columns[index] = replace(column, values=values)
     return replace(table, columns=tuple(columns))

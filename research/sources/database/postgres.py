@@ -42,6 +42,7 @@ from research.sources.database.results import ExecutionError, ResultLimits, RowS
 from research.sources.database.schema import (
     SCHEMA_TIMEOUT_SECONDS,
     FindComment,
+    RunQuery,
     Schema,
     TableFilter,
     read_postgres_schema,
@@ -182,7 +183,12 @@ class PostgreSQL(Backend):
                 yield names, rows
 
     @contextmanager
-    def open_connection(self, _: Collection[str] = ()) -> Iterator[Connection]:
+    def open_query(self, cte_names: Collection[str] = ()) -> Iterator[RunQuery]:
+        with self.open_connection() as connection:
+            yield lambda sql: connection.exec_driver_sql(_escape_percents(sql)).fetchall()
+
+    @contextmanager
+    def open_connection(self) -> Iterator[Connection]:
         """Open a read-only transaction within the limits, which is rolled back in the end.
 
         Raises:

@@ -42,7 +42,14 @@ from research.sources.database.backend import Backend
 from research.sources.database.distance import FUNCTION_NAME, distance_km
 from research.sources.database.nearest_rows import narrow_to_boxes
 from research.sources.database.results import ExecutionError, ResultLimits, RowStream
-from research.sources.database.schema import SCHEMA_TIMEOUT_SECONDS, FindComment, Schema, TableFilter, UnreadableObject
+from research.sources.database.schema import (
+    SCHEMA_TIMEOUT_SECONDS,
+    FindComment,
+    RunQuery,
+    Schema,
+    TableFilter,
+    UnreadableObject,
+)
 from research.sources.database.sqlite_schema import (
     ALLOWED_FUNCTIONS,
     MAX_AUTHORIZER_CALLS,
@@ -147,6 +154,11 @@ class SQLite(Backend):
             )
         except (SqlglotError, RecursionError):  # a text that has not passed the guard
             return statement
+
+    @contextmanager
+    def open_query(self, cte_names: Collection[str] = ()) -> Iterator[RunQuery]:
+        with self.open_connection(cte_names) as connection:
+            yield lambda sql: connection.exec_driver_sql(sql).fetchall()
 
     @contextmanager
     def open_connection(self, cte_names: Collection[str] = ()) -> Iterator[Connection]:
