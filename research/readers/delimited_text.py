@@ -13,11 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol, TextIO
 
 from research.readers.drafts import find_encoding
-from research.readers.table_records import (
-    SAMPLE_ROWS,
-    FileColumnType,
-    UnreadableTableError,
-)
+from research.readers.table_records import SAMPLE_ROWS, FileColumnType, UnreadableTableError
 
 BLOCK_SIZE = 1 << 20
 MAX_LINE_CHARS = 4_194_304  # longest line of a text file

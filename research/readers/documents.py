@@ -15,7 +15,7 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -88,24 +88,7 @@ class ParsingLimits(NamedTuple):
 
 _TEXT_LIMITS, _PAGE_LIMITS = ParsingLimits(64, 32, 1.5, 3), ParsingLimits(64, 150, 1.5, 4)
 _WHOLE_PAGE_LIMITS = ParsingLimits(64, 60, 1.0, 1)
-_LIMITS_BY_SUFFIX = {
-    ".html": _PAGE_LIMITS,
-    ".htm": _PAGE_LIMITS,
-    ".md": _PAGE_LIMITS,
-    ".markdown": _PAGE_LIMITS,
-    ".pdf": ParsingLimits(224, 40, 1.5, 60),
-    ".docx": ParsingLimits(96, 400, 1.5, 20),
-    ".xlsx": ParsingLimits(96, 150, 1.5, 15),
-}
 MAX_PROCESSOR_SECONDS = 900.0  # for files of any size
-_IMPORTS_BY_SUFFIX = {
-    ".html": ("trafilatura",),
-    ".htm": ("trafilatura",),
-    ".pdf": ("pypdf",),
-    ".docx": ("docx",),
-    ".xlsx": ("openpyxl",),
-    **dict.fromkeys((".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff"), ("PIL.TiffImagePlugin",)),
-}
 _PARSER_POOL = ParserPool(3)
 
 
@@ -149,14 +132,14 @@ def read_document(name: str, data: bytes, *, scans: bool = False) -> Document:
         UnreadableFileError: the file has no readable text; the error gives the reason.
     """
     suffix = _check_suffix(name, data)
-    limits = _LIMITS_BY_SUFFIX.get(suffix, _TEXT_LIMITS)
+    file_format = _FORMATS[suffix]
     try:
-        result = _parse_in_child(name, data, limits, scans=scans)
+        result = _parse_in_child(name, data, file_format.limits, file_format.imports, scans=scans)
     except ParserError as error:
         if suffix not in (".html", ".htm") or error.fault in ("busy", "start"):
             raise _parser_failure(error.fault, suffix) from error
         try:  # all text is faster to read than the main text
-            result = _parse_in_child(name, data, _WHOLE_PAGE_LIMITS, scans=scans, whole=True)
+            result = _parse_in_child(name, data, _WHOLE_PAGE_LIMITS, file_format.imports, scans=scans, whole=True)
         except ParserError as second_error:
             raise _parser_failure(second_error.fault, suffix) from second_error
     if "document" not in result:
@@ -164,7 +147,7 @@ def read_document(name: str, data: bytes, *, scans: bool = False) -> Document:
     return Document.model_validate(result["document"])
 
 
-def _parse_in_child(name: str, data: bytes, limits: ParsingLimits, **options: bool) -> Any:
+def _parse_in_child(name: str, data: bytes, limits: ParsingLimits, imports: Sequence[str], **options: bool) -> Any:
     size = len(data) / MB
     return _PARSER_POOL.call(
         "research.readers.documents:parse_task",
@@ -174,7 +157,7 @@ def _parse_in_child(name: str, data: bytes, limits: ParsingLimits, **options: bo
             int((limits.base_memory_mb + limits.memory_factor * size) * MB),
             min(MAX_PROCESSOR_SECONDS, limits.base_seconds + limits.seconds_per_mb * size),
         ),
-        imports=_IMPORTS_BY_SUFFIX.get(PurePosixPath(name.replace("\\", "/")).suffix.lower(), ()),
+        imports=imports,
         max_wait_seconds=MAX_WAIT_SECONDS,
     )
 
@@ -225,7 +208,7 @@ def _check_suffix(name: str, data: bytes) -> str:
         UnreadableFileError: it has not.
     """
     suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
-    if suffix not in _READERS_BY_SUFFIX:
+    if suffix not in _FORMATS:
         what = f"{suffix} files" if suffix else "Files without a suffix"
         raise UnreadableFileError("unsupported", f"{what} cannot be read; accepted: {' '.join(SUFFIXES)}.")
     if len(data) > MAX_BYTES:
@@ -286,7 +269,7 @@ def find_accepted_files(folder: Path, *, include_pictures: bool = False) -> Iter
 def is_accepted(name: str, *, include_pictures: bool = False) -> bool:
     """Return True if a file of this name has a readable format."""
     suffix = PurePosixPath(name).suffix.lower()
-    return suffix in _READERS_BY_SUFFIX and (include_pictures or suffix not in PICTURE_SUFFIXES)
+    return suffix in _FORMATS and (include_pictures or suffix not in PICTURE_SUFFIXES)
 
 
 def _is_inside(path: Path, root: Path) -> bool:
@@ -335,7 +318,7 @@ def _read_by_suffix(suffix: str, data: bytes, *, whole: bool) -> FileDraft:
     try:
         if whole and suffix in (".html", ".htm"):
             return read_html(data, all_text=True)
-        return _READERS_BY_SUFFIX[suffix](data)
+        return _FORMATS[suffix].read(data)
     except _parser_errors() as error:
         if "Excessive depth" in str(error):  # message of libxml2
             raise too_deep_error() from error
@@ -369,18 +352,24 @@ def _join_blocks(blocks: list[TextBlock], title: str) -> tuple[str, tuple[Docume
     return "\n".join(block.text for block in cleaned), tuple(sections)
 
 
+class FileFormat(NamedTuple):
+    """A format of files: its reader, limits, and modules that are loaded before these apply."""
+
+    read: Callable[[bytes], FileDraft]
+    limits: ParsingLimits = _TEXT_LIMITS
+    imports: tuple[str, ...] = ()
+
+
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
-_READERS_BY_SUFFIX: dict[str, Callable[[bytes], FileDraft]] = {
-    ".txt": read_plain_text,
-    ".md": read_markdown,
-    ".markdown": read_markdown,
-    ".html": read_html,
-    ".htm": read_html,
-    ".pdf": read_pdf,
-    ".docx": read_docx,
-    ".csv": read_csv,
-    ".tsv": read_tsv,
-    ".xlsx": read_xlsx,
-    **dict.fromkeys(PICTURE_SUFFIXES, read_picture),
+_FORMATS = {
+    ".txt": FileFormat(read_plain_text),
+    **dict.fromkeys((".md", ".markdown"), FileFormat(read_markdown, _PAGE_LIMITS)),
+    **dict.fromkeys((".html", ".htm"), FileFormat(read_html, _PAGE_LIMITS, ("trafilatura",))),
+    ".pdf": FileFormat(read_pdf, ParsingLimits(224, 40, 1.5, 60), ("pypdf",)),
+    ".docx": FileFormat(read_docx, ParsingLimits(96, 400, 1.5, 20), ("docx",)),
+    ".csv": FileFormat(read_csv),
+    ".tsv": FileFormat(read_tsv),
+    ".xlsx": FileFormat(read_xlsx, ParsingLimits(96, 150, 1.5, 15), ("openpyxl",)),
+    **dict.fromkeys(PICTURE_SUFFIXES, FileFormat(read_picture, imports=("PIL.TiffImagePlugin",))),
 }
-SUFFIXES = tuple(_READERS_BY_SUFFIX)
+SUFFIXES = tuple(_FORMATS)

@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +17,8 @@ import duckdb
 
 from research.core.sql_quoting import quote_identifier, quote_literal
 from research.readers.delimited_text import BLOCK_SIZE, MAX_LINE_CHARS
-from research.readers.table_records import (
-    MAX_ROWS,
-    WORKBOOK_SUFFIXES,
-    FileColumnType,
-    FileTable,
-    UnreadableTableError,
-)
-from research.readers.table_sources import (
-    SchemaMismatchError,
-    open_engine,
-    read_sheets,
-    source_expression,
-)
+from research.readers.table_records import MAX_ROWS, WORKBOOK_SUFFIXES, FileColumnType, FileTable, UnreadableTableError
+from research.readers.table_sources import SchemaMismatchError, open_engine, read_sheets, source_expression
 from research.readers.worker import ProgressCallback
 
 _SQL_TYPES: dict[FileColumnType, str] = {
@@ -45,23 +35,21 @@ def write_table(path: Path, table: FileTable, target: Path, report_progress: Pro
     """Write a table; columns with values of another type become text."""
     kind = Path(table.file).suffix.lower()
     if kind in (".parquet", ".jsonl", ".ndjson"):
+        create = partial(
+            _create_table, path, table=table, target=target, report_progress=report_progress, has_own_types=True
+        )
         try:
-            return _create_table(
-                path, source_expression(path, kind), table, target, report_progress, has_own_types=True
-            )
+            return create(source_expression(path, kind))
         except SchemaMismatchError:
-            return _create_table(
-                path, source_expression(path, kind, -1), table, target, report_progress, has_own_types=True
-            )
+            return create(source_expression(path, kind, -1))
     if kind in WORKBOOK_SUFFIXES or table.encoding != "utf-8-sig":
         with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
             csv_path = Path(folder) / "plain.csv"
             if kind in WORKBOOK_SUFFIXES:
                 _write_sheet_as_csv(path, table, csv_path)
-                delimiter = ","
             else:
                 _recode_to_utf8(path, table.encoding, csv_path)
-                delimiter = table.delimiter
+            delimiter = table.delimiter or ","  # a sheet has none
             return _create_table(csv_path, _csv_expression(csv_path, table, delimiter), table, target, report_progress)
     return _create_table(path, _csv_expression(path, table, table.delimiter), table, target, report_progress)
 

@@ -14,9 +14,7 @@ from python_calamine import CalamineWorkbook, SheetTypeEnum
 
 from research.core.sql_quoting import quote_literal
 from research.readers.duckdb_config import ENGINE_CONFIG
-from research.readers.table_records import (
-    UnreadableTableError,
-)
+from research.readers.table_records import UnreadableTableError
 
 MAX_SHEETS = 50
 JSON_SAMPLE_ROWS = 20_000  # JSON lines from which columns are detected

@@ -28,12 +28,7 @@ from research.core.sql_quoting import quote_literal
 from research.readers.duckdb_config import ENGINE_CONFIG
 from research.sources.database.allowlist import FUNCTION_NAMES, Dialect, word_set
 from research.sources.database.backend import Backend
-from research.sources.database.results import (
-    BinarySize,
-    ExecutionError,
-    ResultLimits,
-    RowStream,
-)
+from research.sources.database.results import BinarySize, ExecutionError, ResultLimits, RowStream
 from research.sources.database.schema import (
     SCHEMA_TIMEOUT_SECONDS,
     FindComment,

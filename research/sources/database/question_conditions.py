@@ -6,12 +6,7 @@ import re
 
 from research.core.text import numbers
 from research.core.text.units import unit_factor, unit_pattern
-from research.sources.database.sights_question import (
-    ENGLISH_NUMBER,
-    SIGN_PATTERN,
-    SightsQuestion,
-    parse_number,
-)
+from research.sources.database.sights_question import ENGLISH_NUMBER, SIGN_PATTERN, SightsQuestion, parse_number
 
 DEFAULT_NEAREST_COUNT = 10  # if the question has no number
 _LENGTH_UNIT = rf"({unit_pattern('length')})(?![a-z])"

@@ -6,9 +6,7 @@ import re
 
 from research.core.display_names import CITIES_EN, PROVINCES_EN
 from research.sources.database.gazetteer import MUNICIPALITIES, REGIONS, short_city, short_province
-from research.sources.database.question_shape import (
-    COLUMN_PATTERNS,
-)
+from research.sources.database.question_shape import COLUMN_PATTERNS
 from research.sources.database.sights_question import (
     FIRST_SIGN,
     SIGN_PATTERN,

@@ -6,12 +6,7 @@ import re
 
 from research import data
 from research.core.text import numbers
-from research.sources.database.sights_question import (
-    ENGLISH_NUMBER,
-    NotUnderstoodError,
-    SightsQuestion,
-    parse_number,
-)
+from research.sources.database.sights_question import ENGLISH_NUMBER, NotUnderstoodError, SightsQuestion, parse_number
 
 _GROUP_WORDS = {
     "s.province": (r"省(?:份|市|区)*", r"provinces?"),

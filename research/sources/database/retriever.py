@@ -35,7 +35,7 @@ from research.core.records import (
 )
 from research.core.text.tokenizer import detect_language
 from research.sources.database.agent import MAX_STATEMENTS, Outcome
-from research.sources.database.outcome_text import describe_outcome, outcome_sentences
+from research.sources.database.outcome_text import describe_outcome, outcome_sentences, shorten
 from research.sources.database.point_columns import PointColumns
 
 EVIDENCE_KIND: EvidenceKind = "database"
@@ -273,10 +273,8 @@ def _build_summary(outcome: Outcome, evidence: tuple[Evidence, ...]) -> tuple[Sp
 
 
 def _shorten_cell(value: object) -> str:
-    """Put a cell on one line and shorten it, so that it cannot look like another row of a
-    passage."""
-    text = " ".join(str(value).split())
-    return text if len(text) <= MAX_CELL_CHARS else text[: MAX_CELL_CHARS - 1] + "…"
+    """Shorten a cell, which on one line cannot look like another row of a passage."""
+    return shorten(value, MAX_CELL_CHARS)
 
 
 def _escape_markdown(text: str) -> str:

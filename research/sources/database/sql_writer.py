@@ -18,6 +18,7 @@ from research.models.chat import Chat, Prompt, PromptBuilder
 from research.models.prompting import BASE_INSTRUCTIONS, fence, object_schema
 from research.models.token_counts import estimate_tokens
 from research.sources.database.agent import Intent, Statement
+from research.sources.database.outcome_text import shorten
 
 MAX_SQL_CHARS = 4_000  # characters of a statement
 MAX_NAMES = 12
@@ -240,7 +241,7 @@ def format_rows(rows: QueryResult, max_rows: int = MAX_ROWS, max_cell_characters
 
 def _format_name(name: str) -> str:
     """Put the name of a column on one line and shorten it, because a result may have any name."""
-    return str(_shorten(" ".join(name.split()), MAX_CELL_CHARS))
+    return shorten(name, MAX_CELL_CHARS)
 
 
 def _shorten(value: object, max_characters: int) -> object:
@@ -254,7 +255,7 @@ def _format_question(question: str) -> str:
 
 
 def _format_list(title: str, name: str, lines: Sequence[str]) -> str:
-    shown = [str(_shorten(" ".join(line.split()), MAX_HINT_CHARS)) for line in lines]
+    shown = [shorten(line, MAX_HINT_CHARS) for line in lines]
     return f"{title}:\n{fence(name, chr(10).join(shown))}" if lines else ""
 
 
