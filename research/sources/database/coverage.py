@@ -258,15 +258,15 @@ class _JoinedTables:
 
     def _is_foreign_key(self, one: exp.Column, other: exp.Column) -> bool:
         """Return whether a column is a foreign key to another column."""
-        here, there = self._find_column(one), self._find_column(other)
+        source, target = self._find_column(one), self._find_column(other)
         return bool(
-            here and there and here[1].reference.lower() == f"{there[0].qualified_name}.{there[1].name}".lower()
+            source and target and source[1].reference.lower() == f"{target[0].qualified_name}.{target[1].name}".lower()
         )
 
     def _is_extension(self, one: exp.Column, other: exp.Column) -> bool:
         """Return whether a column is a unique foreign key to another column."""
-        here = self._find_column(one)
-        return bool(here and here[1].is_unique and self._is_foreign_key(one, other))
+        source = self._find_column(one)
+        return bool(source and source[1].is_unique and self._is_foreign_key(one, other))
 
     def presence_conditions(self, name: ColumnName) -> list[exp.Expr]:
         """Return the conditions by which a row has a partner in the table of a column; [] if none

@@ -128,12 +128,14 @@ class Database:
         """
         return self._backend.run(query.sql, query.cte_names)
 
-    def unmatched_filters(self, query: ValidatedQuery, *, asks_database: bool = False) -> tuple[UnmatchedFilter, ...]:
+    def unmatched_filters(
+        self, query: ValidatedQuery, *, queries_database: bool = False
+    ) -> tuple[UnmatchedFilter, ...]:
         """Return the filters of a statement that can match nothing, because their column has no
         such value.
 
         Columns whose values are all known are checked in memory; the others are looked up in the
-        database if `asks_database` is true. `= '杭州'` where the column holds `杭州市` finds no rows and
+        database if `queries_database` is true. `= '杭州'` where the column holds `杭州市` finds no rows and
         is no error: this distinguishes it from "there are none".
         """
         tables = {table.qualified_name: table for table in self.schema.tables}
@@ -144,7 +146,7 @@ class Database:
             values = next((c.values for c in schema_table.columns if fold(c.name) == column), ())
             if not to_single_line(text) or to_single_line(text) in values:
                 continue
-            if values or (asks_database and self._lacks_value(schema_table, column, text)):
+            if values or (queries_database and self._is_value_missing(schema_table, column, text)):
                 unmatched.append(UnmatchedFilter(table, column, text, tuple(similar_names(text, values, 40))))
         return tuple(unmatched)
 
@@ -181,7 +183,7 @@ class Database:
         for index, column in enumerate(coverage_query.columns):
             yield column, int(row[2 * index + 1] or 0), int(row[2 * index] or 0)
 
-    def _lacks_value(self, table: SchemaTable, column: str, text: str) -> bool:
+    def _is_value_missing(self, table: SchemaTable, column: str, text: str) -> bool:
         """Return whether a column certainly does not have a value."""
         try:
             with self._backend.open_query() as run_query:

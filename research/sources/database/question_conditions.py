@@ -32,9 +32,9 @@ def _read_distance(parsed: SightsQuestion) -> None:
         parsed.consume(r"(?<![a-z])to(?![a-z])|到|至|从|离")
         parsed.intents.add("distance")
         return
-    of = r"(?:away\s+)?(?:of|from|around)?"
+    preposition = r"(?:away\s+)?(?:of|from|around)?"
     within = parsed.consume(
-        rf"(?:within|less than|under|at most|no more than|up to)\s+(?:a radius of\s+)?({numbers.NUMBER_PATTERN})\s*{_LENGTH_UNIT}\s*{of}",
+        rf"(?:within|less than|under|at most|no more than|up to)\s+(?:a radius of\s+)?({numbers.NUMBER_PATTERN})\s*{_LENGTH_UNIT}\s*{preposition}",
         rf"(?:周边|附近|周围|方圆|不超过|小于|少于)?\s*({numbers.NUMBER_PATTERN})\s*{_LENGTH_UNIT}\s*(?:以内|之内|范围之?内|范围|内)",
         rf"(?:周边|附近|周围|方圆)\s*({numbers.NUMBER_PATTERN})\s*{_LENGTH_UNIT}",
     )

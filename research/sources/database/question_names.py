@@ -70,7 +70,7 @@ def _replace_names(parsed: SightsQuestion, vocabulary: Vocabulary) -> None:
     for name in vocabulary.provinces:
         spellings = (name, short_province(name), PROVINCES_EN.get(name, ""))
         forms += [(form, 1, (name,)) for form in spellings if form]
-    forms += [(name, 1, of) for name, of in REGIONS.items() if set(of) <= set(vocabulary.provinces)]
+    forms += [(name, 1, values) for name, values in REGIONS.items() if set(values) <= set(vocabulary.provinces)]
     city_names: dict[str, set[str]] = {}
     for name in vocabulary.cities:
         if name in vocabulary.provinces:
@@ -79,22 +79,22 @@ def _replace_names(parsed: SightsQuestion, vocabulary: Vocabulary) -> None:
         for form in filter(None, spellings):
             if form not in short:
                 city_names.setdefault(form, set()).add(name)
-    forms += [(form, 2, tuple(sorted(of))) for form, of in city_names.items()]
+    forms += [(form, 2, tuple(sorted(values))) for form, values in city_names.items()]
     compact = "".join(parsed.remaining.split()).lower()
     present = [item for item in forms if "".join(item[0].split()).lower() in compact]
-    for form, kind, of in sorted(present, key=lambda item: (-len(item[0]), item[1])):
+    for form, kind, values in sorted(present, key=lambda item: (-len(item[0]), item[1])):
         suffix = {0: "", 1: r"(?:\s+province)?", 2: r"(?:\s+city)?"}[kind]
-        if kind == 1 and of[0] in MUNICIPALITIES:
+        if kind == 1 and values[0] in MUNICIPALITIES:
             suffix = r"(?:\s+city|市)?"
         while match := re.search(_name_pattern(form) + suffix, parsed.remaining, re.I):
-            if kind == 2 and len(of) > 1:
+            if kind == 2 and len(values) > 1:
                 raise NotUnderstoodError(form)  # the name of two cities
             parsed.remaining = (
                 f"{parsed.remaining[: match.start()]}{chr(FIRST_SIGN + len(parsed.matched_names))}"
                 f"{parsed.remaining[match.end() :]}"
             )
             parsed.matched_names.append(match[0])
-            parsed.name_kinds.append((kind, of))
+            parsed.name_kinds.append((kind, values))
     _prefer_mountains(parsed, vocabulary)
 
 
@@ -129,15 +129,15 @@ def _assign_names(parsed: SightsQuestion) -> None:
     signs = [chr(FIRST_SIGN + number) for number in range(len(parsed.name_kinds))]
     for sign in sorted(signs, key=f"{parsed.remaining}{excluded}".find):
         number = ord(sign) - FIRST_SIGN
-        kind, of = parsed.name_kinds[number]
+        kind, values = parsed.name_kinds[number]
         if sign in excluded:
             column = ("s.gid", "s.province", "s.city")[kind]
-            parsed.exclusions += [(column, name, parsed.matched_names[number]) for name in of]
+            parsed.exclusions += [(column, name, parsed.matched_names[number]) for name in values]
         elif kind == 0:
-            parsed.areas.append((parsed.matched_names[number], int(of[0])))
+            parsed.areas.append((parsed.matched_names[number], int(values[0])))
         else:
             found = parsed.provinces if kind == 1 else parsed.cities
-            found += [name for name in of if name not in found]
+            found += [name for name in values if name not in found]
     route = rf"(?:从|(?<![a-z])from)\s*{SIGN_PATTERN}\s*(?:到|至|to(?![a-z]))\s*{SIGN_PATTERN}"
     if len(parsed.areas) != 2 and re.search(route, parsed.remaining, re.I):
         raise parsed.not_understood(parsed.remaining)  # a route, not two places
@@ -157,8 +157,8 @@ def _check_places(parsed: SightsQuestion, vocabulary: Vocabulary) -> None:
         parsed.cities = [*parsed.provinces, *parsed.cities]
         parsed.provinces = []
         return
-    of = {city: province for province, city in vocabulary.locations.values()}
-    is_inside = all(of.get(city, parsed.provinces[0]) == parsed.provinces[0] for city in parsed.cities)
+    province_of_city = {city: province for province, city in vocabulary.locations.values()}
+    is_inside = all(province_of_city.get(city, parsed.provinces[0]) == parsed.provinces[0] for city in parsed.cities)
     between = rf"{SIGN_PATTERN}\s*(?:和|与|及|以及|、|,|(?<![a-z])and(?![a-z]))\s*{SIGN_PATTERN}"
     is_list = re.search(between, parsed.remaining, re.I) and not re.search(
         rf"{SIGN_PATTERN}\s*,\s*{SIGN_PATTERN}\s*$", parsed.remaining
@@ -176,7 +176,7 @@ def _resolve_prefixes(parsed: SightsQuestion, vocabulary: Vocabulary) -> None:
         NotUnderstoodError: the area lies elsewhere, as in 沈阳故宫, or the place may be meant by
             itself.
     """
-    for number, (kind, of) in enumerate(parsed.name_kinds):
+    for number, (kind, values) in enumerate(parsed.name_kinds):
         before = chr(FIRST_SIGN + number)
         for other, (other_kind, gids) in enumerate(parsed.name_kinds):
             if not kind or other_kind:
@@ -186,8 +186,8 @@ def _resolve_prefixes(parsed: SightsQuestion, vocabulary: Vocabulary) -> None:
                 raise parsed.not_understood(parsed.remaining)  # areas near it in the city, or the area in the city?
             if not re.search(rf"{before}\s*(?:市|省|的)?\s*{area}", parsed.remaining):
                 continue
-            if of[0] not in vocabulary.locations.get(int(gids[0]), ()):
+            if values[0] not in vocabulary.locations.get(int(gids[0]), ()):
                 raise NotUnderstoodError(f"{parsed.matched_names[number]}{parsed.matched_names[other]}")
             places = parsed.provinces if kind == 1 else parsed.cities
-            if of[0] in places:
-                places.remove(of[0])
+            if values[0] in places:
+                places.remove(values[0])

@@ -247,7 +247,7 @@ def _read_intents(parsed: SightsQuestion) -> None:
     parsed.consume(r"(?:是)?哪(?:一)?(?:个|家|处|座)(?!\s*(?:省|市|城|县|区))")
 
 
-COLUMN_PATTERNS = tuple((said, columns.split("|")) for columns, said in data.rows("sight_columns.tsv"))
+COLUMN_PATTERNS = tuple((pattern, columns.split("|")) for columns, pattern in data.rows("sight_columns.tsv"))
 
 
 def _read_columns(parsed: SightsQuestion) -> None:

@@ -184,8 +184,8 @@ def read_duckdb_schema(
 
     def reason(row: ColumnRow) -> str:
         view = ".".join(quote_identifier(part) for part in (catalog, row.schema, row.table))
-        if why := excessive.get(row.table.lower()):
-            return why
+        if problem := excessive.get(row.table.lower()):
+            return problem
         try:
             raw.execute(f"describe select * from {view}")
             return find_excess(raw, f"select * from {view}")
@@ -213,9 +213,9 @@ def _separate_unreadable(
     reasons = {key: find_reason(row) for key, row in views.items()}
     readable = [row for row in rows if not reasons.get((row.schema, row.table))]
     return readable, tuple(
-        UnreadableObject(qualified_name(table, schema, default_schema), why)
-        for (schema, table), why in reasons.items()
-        if why
+        UnreadableObject(qualified_name(table, schema, default_schema), reason)
+        for (schema, table), reason in reasons.items()
+        if reason
     )
 
 

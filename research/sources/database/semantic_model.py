@@ -118,8 +118,8 @@ class SemanticModel(Record):
     def iter_links(self) -> Iterator[tuple[str, str, str, str]]:
         """Yield each relationship as table and column, and the table and column they refer to."""
         for relationship in self.relationships:
-            here, _, there = (part.strip() for part in relationship.partition("="))
-            yield (*_split_column(here), *_split_column(there))
+            source, _, target = (part.strip() for part in relationship.partition("="))
+            yield (*_split_column(source), *_split_column(target))
 
 
 def _split_column(name: str) -> tuple[str, str]:
@@ -230,8 +230,8 @@ def draft_model(schema: Schema) -> SemanticModel:
     for table in schema.tables:
         for column in table.columns:
             if column.reference:
-                there, _, other = column.reference.rpartition(".")
-                links.append(f"{table.qualified_name}.{column.name} = {there}.{other or column.name}")
+                target_table, _, target_column = column.reference.rpartition(".")
+                links.append(f"{table.qualified_name}.{column.name} = {target_table}.{target_column or column.name}")
     columns = {table.qualified_name: {column.name for column in table.columns} for table in schema.tables}
     keys = {link.partition(" = ")[0] for link in links}
     valid_links = [
@@ -267,7 +267,7 @@ def _draft_label(name: str) -> Label:
 def add_comments(schema: Schema, model: SemanticModel) -> Schema:
     """Add the labels of the model to the schema as comments, and its relationships as references of
     columns, for the model that writes SQL."""
-    joins = {(here, column): f"{there}.{other}" for here, column, there, other in model.iter_links()}
+    joins = {(table, column): f"{target_table}.{target}" for table, column, target_table, target in model.iter_links()}
     tables = []
     for table in schema.tables:
         described = model.tables.get(table.qualified_name, TableModel())

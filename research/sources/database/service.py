@@ -129,7 +129,7 @@ class DatabaseService:
             writer = self._create_writer(
                 database.dialect,
                 "\n".join(filter(None, (selection.description, metrics))),
-                lambda asked: find_similar(asked, pairs),
+                partial(find_similar, pairs=pairs),
                 **({"describe_more": describe_more} if selection.other_tables else {}),
             )
         agent = DatabaseAgent(
@@ -394,7 +394,7 @@ def _run_statement(database: Database, sql: str) -> tuple[QueryResult, Sequence[
             raise RefusedError("statement", failed.message) from None
         raise to_service_error(failed) from None
     rows = _to_rows(query, result).model_copy(update={"coverage": database.coverage(query, result)})
-    return rows, database.unmatched_filters(query, asks_database=result.rows in ((), ((0,),)))
+    return rows, database.unmatched_filters(query, queries_database=result.rows in ((), ((0,),)))
 
 
 def _to_rows(query: ValidatedQuery, result: ExecutionResult) -> QueryResult:

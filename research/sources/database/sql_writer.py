@@ -185,12 +185,12 @@ names, for these rows; else "sql" is "". Reply with JSON: "sql", and "why" in on
         def create(tables: str, *more: str) -> Prompt:
             return Prompt(system, "\n\n".join(filter(None, [tables, *more, *rest])))
 
-        def build(room: int) -> Prompt:
+        def build(max_tokens: int) -> Prompt:
             schema = self._describe_schema(*tried)
-            if (complete := create(_format_tables(schema), examples)).token_count <= room:
+            if (complete := create(_format_tables(schema), examples)).token_count <= max_tokens:
                 return complete
             bare = _COLUMN_VALUES.sub("", schema)
-            remaining = room - create(_format_tables("")).token_count
+            remaining = max_tokens - create(_format_tables("")).token_count
             return create(
                 _format_tables(schema if estimate_tokens(schema) <= remaining else _fit_lines(bare, remaining))
             )

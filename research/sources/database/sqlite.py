@@ -172,8 +172,8 @@ class SQLite(Backend):
             _set_deadline(raw, self._limits.timeout_seconds)
             for name in self._virtual_tables:
                 prepare_virtual_table(raw, name)
-            with closing(sqlite3.connect(":memory:", check_same_thread=False)) as apart:
-                self._restrict(raw, frozenset(cte_names), _create_printf(apart))
+            with closing(sqlite3.connect(":memory:", check_same_thread=False)) as printf_connection:
+                self._restrict(raw, frozenset(cte_names), _create_printf(printf_connection))
                 yield connection
 
     @contextmanager
