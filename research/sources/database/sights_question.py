@@ -145,6 +145,11 @@ class SightsQuestion:
         """Return the text in the language of the question."""
         return zh if self.language == "zh" else en
 
+    def interpretation(self, sql: str, shape: AnswerShape, subject: str, zh: str, en: str) -> Interpretation:
+        """Combine a statement with its description in the language of the question."""
+        restatement = " ".join(self.choose_text(zh, en).split())
+        return Interpretation(sql, restatement, self.language, shape, subject)
+
     def not_understood(self, text: str) -> NotUnderstoodError:
         """Create the error for a text that was not understood, with the names restored in it."""
         restored = re.sub(SIGN_PATTERN, lambda sign: f" {self.matched_names[ord(sign[0]) - FIRST_SIGN]} ", text)
