@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter
 
@@ -34,6 +34,7 @@ from research.storage.history_index import HistoryIndex
 from research.storage.rows import first_record, parse_json_rows, parse_rows, to_json
 
 CACHE_RETENTION = timedelta(days=31)  # maximum age of cached service answers
+_T = TypeVar("_T")
 _REFLECTIONS_ADAPTER = TypeAdapter(tuple[Reflection, ...])
 
 
@@ -230,24 +231,23 @@ class EvidenceStore:
     def report(self, run: Run) -> Report:
         """Return everything that is stored of a run, whatever its status."""
         rows = self.database.read(sql.SELECT_OUTCOME, run=run.id)
-        plan, reflections, answer = rows[0] if rows else (None, "[]", None)
+        plan, reflections, answer_json = rows[0] if rows else (None, "[]", None)
         latest = dict(self.database.read(sql.LIST_FINDINGS, run=run.id))  # a failed search was repeated
-        findings = tuple(parse_json_rows(Finding, ((finding,) for finding in latest.values())))
-        parsed_answer = first_record(Answer.model_validate_json, filter(None, [answer]))
-        found_ids = {item.id for finding in findings for item in finding.evidence}
+        findings = parse_json_rows(Finding, ((finding,) for finding in latest.values()))
+        answer = _parse_text(Answer.model_validate_json, answer_json)
+        evidence = [item for finding in findings for item in finding.evidence]
+        evidence += self._earlier_evidence(run.conversation, answer, {item.id for item in evidence})
+        clarification, instructions = self.clarification_and_instructions(run.id)
         return Report(
             run=run,
-            plan=first_record(Plan.model_validate_json, filter(None, [plan])),
-            findings=findings,
-            reflections=first_record(_REFLECTIONS_ADAPTER.validate_json, filter(None, [reflections])) or (),
-            answer=parsed_answer,
-            evidence=(
-                *(e for f in findings for e in f.evidence),
-                *self._earlier_evidence(run.conversation, parsed_answer, found_ids),
-            ),
-            usage=self._usage(run.id),
-            clarification=(dialogue := self.clarification_and_instructions(run.id))[0],
-            instructions=dialogue[1],
+            plan=_parse_text(Plan.model_validate_json, plan),
+            findings=tuple(findings),
+            reflections=_parse_text(_REFLECTIONS_ADAPTER.validate_json, reflections) or (),
+            answer=answer,
+            evidence=tuple(evidence),
+            usage=tuple(parse_json_rows(Usage, self.database.read(sql.LIST_USAGE, run=run.id))),
+            clarification=clarification,
+            instructions=instructions,
             remarks=tuple(parse_rows(_parse_remark, self.database.read(sql.LIST_REMARKS, run=run.id))),
         )
 
@@ -281,10 +281,10 @@ class EvidenceStore:
             )
         ]
 
-    def _usage(self, run_id: str) -> tuple[Usage, ...]:
-        """Return the usage of the calls of a run, in order."""
-        rows = self.database.read(sql.LIST_USAGE, run=run_id)
-        return tuple(parse_json_rows(Usage, rows))
+
+def _parse_text(parse: Callable[[str], _T], text: str | None) -> _T | None:
+    """Parse a stored text, None if there is none or it cannot be read."""
+    return first_record(parse, [text] if text else [])
 
 
 def _parse_remark(row: Sequence[Any]) -> Remark:

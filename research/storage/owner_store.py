@@ -1,4 +1,4 @@
-"""What an owner keeps in the store: notes, watched topics, notebooks, preferences and confirmed statements."""
+"""The notes, watched topics, notebooks, preferences and sign-ins of owners in the store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_CONFIRMED_STATEMENTS = 200  # the latest confirmed statements that are retur
 
 
 class OwnerStore:
-    """The belongings of owners in a database."""
+    """The data that owners keep in a database."""
 
     database: StoreDatabase
     history: HistoryIndex
