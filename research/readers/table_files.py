@@ -69,7 +69,7 @@ def recognise_tables(
         display_name,
         path=str(path.absolute()),
         kind=kind,
-        shown=display_name,
+        display_name=display_name,
         corrections=correction_data,
     )
     used_names: set[str] = set()
@@ -93,17 +93,17 @@ def _parse_in_child(task: str, limits: ResourceLimits, file: str, report_progres
         )
     except ParserError as error:
         raise UnreadableTableError("broken" if error.fault == "crash" else error.fault, file) from error
-    if "why" in result:
-        raise UnreadableTableError(result["why"], file, row=int(result["row"]))
-    return result["found"]
+    if "reason" in result:
+        raise UnreadableTableError(result["reason"], file, row=int(result["row"]))
+    return result["result"]
 
 
 def _run_task(parse: Callable[[], Any]) -> dict[str, Any]:
     """Return a task's result, or the reason why the file is unreadable."""
     try:
-        return {"found": parse()}
+        return {"result": parse()}
     except UnreadableTableError as error:
-        return {"why": error.reason, "row": error.row}
+        return {"reason": error.reason, "row": error.row}
 
 
 def _resource_limits(path: Path, kind: str, file: str, columns: int = 0, target: Path | None = None) -> ResourceLimits:
@@ -141,35 +141,36 @@ def _unpacked_size_bytes(path: str, kind: str, file: str, size: int, modified_ns
         UnreadableTableError: the workbook must not be opened.
     """
     limits = ResourceLimits(128 * MB + 4 * size, 2.0 + 0.1 * size / MB)
-    unpacked_bytes: int = _parse_in_child("check_task", limits, file, path=path, kind=kind, shown=file)
+    unpacked_bytes: int = _parse_in_child("check_task", limits, file, path=path, kind=kind, display_name=file)
     return unpacked_bytes
 
 
-def check_task(data: bytes, progress: ProgressCallback, *, path: str, kind: str, shown: str) -> dict[str, Any]:
+def check_task(data: bytes, progress: ProgressCallback, *, path: str, kind: str, display_name: str) -> dict[str, Any]:
     """Return the uncompressed size of a workbook; runs in a parser process."""
 
     def check() -> int:
         try:
             return check_workbook(Path(path), kind, MAX_UNPACKED_BYTES)
         except ExtentError:
-            raise UnreadableTableError("extent", shown) from None
+            raise UnreadableTableError("extent", display_name) from None
         except PackageError as error:
             is_too_large = error.problem in ("unpacked", "entries")
-            raise UnreadableTableError("unpacked" if is_too_large else "broken", shown) from None
+            raise UnreadableTableError("unpacked" if is_too_large else "broken", display_name) from None
         except Exception:  # noqa: BLE001 - damaged files raise anything
-            raise UnreadableTableError("broken", shown) from None
+            raise UnreadableTableError("broken", display_name) from None
 
     return _run_task(check)
 
 
 def recognise_task(
-    data: bytes, progress: ProgressCallback, *, path: str, kind: str, shown: str, corrections: Mapping[str, Any]
+    data: bytes, progress: ProgressCallback, *, path: str, kind: str, display_name: str, corrections: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the tables of a file; runs in a parser process."""
     corrections_by_sheet = {sheet: Correction.model_validate(entry) for sheet, entry in corrections.items()}
     return _run_task(
         lambda: [
-            entry.model_dump(mode="json") for entry in recognise_kind(Path(path), kind, shown, corrections_by_sheet)
+            entry.model_dump(mode="json")
+            for entry in recognise_kind(Path(path), kind, display_name, corrections_by_sheet)
         ]
     )
 

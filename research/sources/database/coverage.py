@@ -55,7 +55,7 @@ def build_coverage_queries(qualified: exp.Expr, schema: Schema) -> list[Coverage
     """
     tables = {(table.schema or schema.default_schema, table.name): table for table in schema.tables}
     if schema.dialect != "postgres":  # the other engines ignore case
-        tables = {(schema, name.lower()): table for (schema, name), table in tables.items()}
+        tables = {(schema_name, name.lower()): table for (schema_name, name), table in tables.items()}
     queries = []
     for scope in reversed(traverse_scope(qualified)):
         select = scope.expression
@@ -278,13 +278,8 @@ class _JoinedTables:
         """Return whether a column has a value in every joined row."""
         if name[0] in self.optional_tables and name[0] not in self.linking_columns:
             return False
-        return _is_required(exp.column(name[1], table=name[0]), self)
-
-
-def _is_required(column: exp.Column, joined: _JoinedTables) -> bool:
-    """Return whether a column has a value in every row of its table."""
-    match = joined._find_column(column)
-    return bool(match and match[1].is_required)
+        match = self._find_column(exp.column(name[1], table=name[0]))
+        return bool(match and match[1].is_required)
 
 
 def _is_local(condition: exp.Expr, scope: Scope) -> bool:
