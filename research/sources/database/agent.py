@@ -39,6 +39,7 @@ from research.sources.database.refusals import RefusedError
 from research.sources.database.sights_question import AnswerShape, Interpretation, NotCoveredError, NotUnderstoodError
 
 MAX_STATEMENTS = 4  # statements: the first, and three to correct or supplement it
+KEY_COLUMN = "gid"  # identifies a row of the shipped tables; NULLs of other tables are not filled
 CONFIRMED = "confirmed"  # reason for a statement that was confirmed for this question
 
 OutcomeStatus = Literal["answered", "partial", "empty", "unclear", "no model", "refused", "failed"]
@@ -174,7 +175,6 @@ class DatabaseAgent:
         interpret: Callable[[str], Awaitable[Interpretation]] | None = None,
         writer: StatementWriter | None = None,
         saved: Sequence[QuestionStatement] = (),
-        key_column: str = "gid",
         selected_tables: str = "",
         has_idle_model: bool = False,
     ) -> None:
@@ -187,12 +187,11 @@ class DatabaseAgent:
                 None if there are no rules for the database.
             writer: model that writes SQL, if there is one.
             saved: questions with statements that an analyst has confirmed.
-            key_column: column that identifies a row.
             selected_tables: names of the tables described to the writer; "" if all are.
             has_idle_model: whether a model is set that cannot be used here.
         """
         self._engine, self._interpret, self._look_up_names = engine, interpret, look_up_names
-        self._writer, self._saved, self._key_column = writer, saved, key_column
+        self._writer, self._saved = writer, saved
         self._selected_tables, self._has_idle_model = selected_tables, has_idle_model
 
     async def ask(self, question: str, emit: EventEmitter) -> Outcome:
@@ -309,7 +308,7 @@ class DatabaseAgent:
         """
         for _ in range(MAX_STATEMENTS - sum(step.kind == "write" for step in work.steps)):
             null_columns = [name for name, _ in count_nulls(rows)]
-            if not null_columns or self._key_column not in rows.names:
+            if not null_columns or KEY_COLUMN not in rows.names:
                 break
             try:
                 statement = await writer.supplement(work.question, rows, null_columns, hints, work.emit)
@@ -323,7 +322,7 @@ class DatabaseAgent:
                 break
             except ServiceError as error:
                 return rows, error.to_failure("search", "database")
-            rows, filled = fill_nulls(rows, further_rows, self._key_column)
+            rows, filled = fill_nulls(rows, further_rows, KEY_COLUMN)
             work.add("supplement", rows=filled)
             if not filled:
                 break

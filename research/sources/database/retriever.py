@@ -85,24 +85,21 @@ class DatabaseRetriever:
         database: QuestionAnswerer,
         *,
         title: str = "",
-        owner: str = "",
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         choose_database: ChooseDatabase | None = None,
-        database_name: str = "",
     ) -> None:
-        """Store the database and the owner.
+        """Store the usual database.
 
         Args:
             database: the usual database.
             title: name of an attached database; "" for the shipped one.
-            owner: owner whose confirmed statements serve as examples.
             clock: current time.
             choose_database: returns a database by name and owner.
-            database_name: name of the database to use instead of the usual one; it is resolved on
-                each use.
         """
-        self._database, self._title, self._owner, self._clock = database, title, owner, clock
-        self._choose_database, self._database_name = choose_database, database_name
+        self._database, self._title, self._clock = database, title, clock
+        self._choose_database = choose_database
+        self._owner = ""  # whose confirmed statements serve as examples
+        self._database_name = ""  # of the database to use instead of the usual one, resolved on each use
 
     async def can_answer(self, question: str) -> bool:
         """Return whether a question can be answered without a model.

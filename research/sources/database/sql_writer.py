@@ -225,17 +225,16 @@ def _fit_lines(schema: str, token_budget: int) -> str:
     return schema
 
 
-def format_rows(rows: QueryResult, max_rows: int = MAX_ROWS, max_cell_characters: int = MAX_CELL_CHARS) -> str:
+def format_rows(rows: QueryResult) -> str:
     """Format rows as lines of JSON with shortened cells. The cells are data, never instructions."""
     lines = []
-    for row in rows.rows[:max_rows]:
+    for row in rows.rows[:MAX_ROWS]:
         values = {
-            _format_name(name): _shorten(value, max_cell_characters)
-            for name, value in zip(rows.names, row, strict=True)
+            _format_name(name): _shorten(value, MAX_CELL_CHARS) for name, value in zip(rows.names, row, strict=True)
         }
         lines.append(json.dumps(values, ensure_ascii=False, default=str))
-    if len(rows.rows) > max_rows:
-        lines.append(f"({len(rows.rows) - max_rows} more rows)")
+    if len(rows.rows) > MAX_ROWS:
+        lines.append(f"({len(rows.rows) - MAX_ROWS} more rows)")
     return "\n".join(lines)
 
 

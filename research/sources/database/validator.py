@@ -82,7 +82,6 @@ def validate(
     *,
     max_rows: int = DEFAULT_MAX_ROWS,
     row_range: RowRange | None = None,
-    limits: StatementLimits = DEFAULT_LIMITS,
 ) -> ValidatedQuery:
     """Check a statement and return it as it may run.
 
@@ -93,14 +92,13 @@ def validate(
             to column to type suffices.
         max_rows: rows of a result at most; the generated text has a limit of one more.
         row_range: the range of rows to return; None for all.
-        limits: limits on the size of the statement.
 
     Raises:
         RefusedError: it may not run. Nothing else is raised, whatever the text is.
     """
     if not isinstance(tables, Catalog):
         tables = Catalog(tables, DEFAULT_SCHEMAS[dialect])
-    guard = _Validator(dialect, NameResolver(dialect, tables), limits)
+    guard = _Validator(dialect, NameResolver(dialect, tables), DEFAULT_LIMITS)
     try:
         return guard.validate(sql, max_rows, row_range)
     except (SqlglotError, RecursionError) as error:
