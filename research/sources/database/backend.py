@@ -26,7 +26,7 @@ class Backend(ABC):
         """Read the schema of the database; from then on only its tables may be read."""
 
     @abstractmethod
-    def open_query(self, cte_names: Collection[str] = ()) -> AbstractContextManager[RunQuery]:
+    def open_query(self) -> AbstractContextManager[RunQuery]:
         """Open a connection that can read the known tables, until the deadline.
 
         Yield a function that returns the rows of a statement on it, for statements of our own.

@@ -137,7 +137,7 @@ class DuckDB(Backend):
             yield names, _fetch_rows(raw.execute(self._shorten_values(sql, types)), types)
 
     @contextmanager
-    def open_query(self, cte_names: Collection[str] = ()) -> Iterator[RunQuery]:
+    def open_query(self) -> Iterator[RunQuery]:
         with self._open_engine(self._limits.timeout_seconds) as raw:
             yield lambda sql: raw.execute(sql).fetchall()
 

@@ -111,15 +111,6 @@ class Database:
             check_column_count(names, self.limits)
             yield names, (convert_row(row, self.limits)[0] for row in rows)
 
-    def explain(self, query: ValidatedQuery) -> None:
-        """Have the engine plan a statement without running it.
-
-        Raises:
-            ExecutionError: the engine does not accept it.
-        """
-        with self._backend.open_query(query.cte_names) as run_query:
-            run_query(f"explain {query.sql}")
-
     def run(self, query: ValidatedQuery) -> ExecutionResult:
         """Run a statement and return its rows.
 

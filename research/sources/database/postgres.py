@@ -183,7 +183,7 @@ class PostgreSQL(Backend):
                 yield names, rows
 
     @contextmanager
-    def open_query(self, cte_names: Collection[str] = ()) -> Iterator[RunQuery]:
+    def open_query(self) -> Iterator[RunQuery]:
         with self.open_connection() as connection:
             yield lambda sql: connection.exec_driver_sql(_escape_percents(sql)).fetchall()
 

@@ -156,8 +156,8 @@ class SQLite(Backend):
             return statement
 
     @contextmanager
-    def open_query(self, cte_names: Collection[str] = ()) -> Iterator[RunQuery]:
-        with self.open_connection(cte_names) as connection:
+    def open_query(self) -> Iterator[RunQuery]:
+        with self.open_connection() as connection:
             yield lambda sql: connection.exec_driver_sql(sql).fetchall()
 
     @contextmanager
