@@ -130,12 +130,12 @@ from .models.prices import prices_as_of as prices_as_of
 from .readers.documents import FILE_LIMITS as FILE_LIMITS
 from .readers.documents import PICTURE_SUFFIXES as PICTURE_SUFFIXES
 from .readers.documents import SUFFIXES as SUFFIXES
-from .readers.table_files import COLUMN_TYPES as COLUMN_TYPES
-from .readers.table_files import TABLE_SUFFIXES as TABLE_SUFFIXES
-from .readers.table_files import Correction as Correction
-from .readers.table_files import FileTable as FileTable
-from .readers.table_files import UnreadableTableError as UnreadableTableError
 from .readers.table_files import detect_tables as detect_tables
+from .readers.table_records import COLUMN_TYPES as COLUMN_TYPES
+from .readers.table_records import TABLE_SUFFIXES as TABLE_SUFFIXES
+from .readers.table_records import Correction as Correction
+from .readers.table_records import FileTable as FileTable
+from .readers.table_records import UnreadableTableError as UnreadableTableError
 from .runtime.comparison import ComparedRun as ComparedRun
 from .runtime.comparison import ComparedSource as ComparedSource
 from .runtime.comparison import Comparison as Comparison

@@ -26,8 +26,8 @@ from research.runtime.run_manager import POLL_SECONDS, RunManager
 from research.runtime.worker_pool import FACTORY, WorkerPool
 from research.sources import registry
 from research.storage.checkpoints import checkpoint_store
+from research.storage.run_store import REQUEST_STOP, REQUEST_WRITE
 from research.storage.sqlite_files import StoreError
-from research.storage.store import REQUEST_STOP, REQUEST_WRITE
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

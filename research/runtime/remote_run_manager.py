@@ -26,8 +26,8 @@ from research.runtime.active_run import RunResources
 from research.runtime.connection_checks import time_request
 from research.runtime.engine_lock import LATER_TURN_ID, SERVER_ENGINE_PREFIX, SERVER_ENGINES, acquire_engine_lock
 from research.runtime.run_manager import POLL_SECONDS, RunManager
+from research.storage.run_store import REQUEST_STOP
 from research.storage.sqlite_files import StoreError
-from research.storage.store import REQUEST_STOP
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from research.core.text.sentences import unwrap_lines
 from research.core.text.tokenizer import detect_language
-from research.readers.formats import MAX_CHARACTERS, clean_lines
+from research.readers.drafts import MAX_CHARACTERS, clean_lines
 from research.sources.library.names import extract_aliases
 from research.sources.library.ocr import OCRFailure, OCRResult
 from research.sources.library.passages import split_passages
