@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from research.core.errors import ServiceError, mask_secrets
 from research.core.records import EventEmitter
 from research.core.tool_servers import ToolServer
-from research.sources.mcp_tools.evidence import result_text
+from research.sources.mcp_tools.evidence import ToolCall, result_text
 from research.sources.mcp_tools.rate_limit_errors import parse_rate_limit
 from research.sources.mcp_tools.session import ToolError, invoke
 
@@ -26,14 +26,6 @@ if TYPE_CHECKING:
 MAX_ANSWER_CHARS = 8_000  # of a result that a model reads
 MAX_ARGUMENT_CHARS = 20_000  # of a call's arguments as JSON
 ToolCaller = Callable[[str, Mapping[str, Any]], Awaitable[str]]
-
-
-class ToolCall(NamedTuple):
-    """A tool call with its result."""
-
-    tool: str
-    arguments: Mapping[str, Any]  # with keys masked
-    result: LenientCallToolResult
 
 
 @dataclass
