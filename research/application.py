@@ -928,7 +928,7 @@ def distances(places: Sequence[Place], *, owner: str = "local") -> DistanceMatri
     try:
         with application.owner_services.open_services(owner) as (services, _):
             return application.runs.run_on_loop(
-                itinerary.measure_distance_matrix(services.map_services.find_distance_service(places), places)
+                itinerary.measure_distance_matrix(services.map_services.distance_tools(places), places)
             )
     except ServiceError as error:
         failure = error.to_failure("search", "places")
@@ -948,7 +948,7 @@ def build_itinerary(places: Sequence[Place], *, owner: str = "local") -> Itinera
     application = get_application()
     with application.owner_services.open_services(owner) as (services, _):
         return application.runs.run_on_loop(
-            itinerary.build_itinerary(services.map_services.find_distance_service(places), places)
+            itinerary.build_itinerary(services.map_services.distance_tools(places), places)
         )
 
 

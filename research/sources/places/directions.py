@@ -13,7 +13,6 @@ from math import ceil
 from typing import Any, Literal
 
 from research.core.coordinates import CoordinateSystem, Point, from_gcj02, to_gcj02, to_wgs84
-from research.core.records import EventEmitter
 from research.sources.places.service import MapTools, ToolResult
 from research.sources.places.tool_responses import as_number, as_text
 
@@ -23,6 +22,7 @@ TOOL_BY_MODE = {
     "bicycling": "maps_bicycling",
     "transit": "maps_direction_transit_integrated",
 }
+DISTANCE_TYPES = {"straight": "0", "driving": "1", "walking": "3"}  # types of maps_distance
 MAX_LINE_POINTS = 2_000  # a longer line is thinned
 RoutingMode = Literal["walking", "driving", "bicycling", "transit"]
 
@@ -49,7 +49,7 @@ class ParsedRoute:
 
 
 async def fetch_directions(
-    tools: MapTools, start: Point, end: Point, mode: RoutingMode, cities: tuple[str, str], emit: EventEmitter
+    tools: MapTools, start: Point, end: Point, mode: RoutingMode, cities: tuple[str, str]
 ) -> ToolResult:
     """Request directions between two WGS-84 points.
 
@@ -61,7 +61,18 @@ async def fetch_directions(
     arguments = {"origin": format_point(start), "destination": format_point(end)}
     if mode == "transit":
         arguments |= dict(zip(("city", "cityd"), cities, strict=True))
-    return await tools.call_tool(TOOL_BY_MODE[mode], arguments, emit)
+    return await tools.call(TOOL_BY_MODE[mode], **arguments)
+
+
+async def measure_distances(tools: MapTools, origins: str, destination: str, mode: str) -> ToolResult:
+    """Measure the distance from each of several points, separated by "|", to one destination.
+
+    Points are in the form of `format_point`; `mode` is a key of `DISTANCE_TYPES`.
+
+    Raises:
+        ServiceError: the distances cannot be measured.
+    """
+    return await tools.call("maps_distance", origins=origins, destination=destination, type=DISTANCE_TYPES[mode])
 
 
 def format_point(point: Point) -> str:

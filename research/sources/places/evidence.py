@@ -31,7 +31,7 @@ from research.core.records import (
 )
 from research.core.text.tokenizer import format_distance, has_han
 from research.sources.places import osm
-from research.sources.places.directions import TOOL_BY_MODE, ParsedRoute, endpoints, parse_route
+from research.sources.places.directions import DISTANCE_TYPES, TOOL_BY_MODE, ParsedRoute, endpoints, parse_route
 from research.sources.places.place_search import PlaceSearchResult, empty_sample_message
 from research.sources.places.service import ToolResult
 from research.sources.places.tool_responses import parse_distances, parse_forecasts
@@ -53,8 +53,8 @@ _UNKNOWN_MESSAGES = {  # message for each unknown detail of a place that was req
     "rating": "no rating",
     "cost": "no cost",
 }
-_MODE_BY_TOOL = {tool: means for means, tool in TOOL_BY_MODE.items()}
-_MODE_BY_DISTANCE_TYPE = {"0": "straight", "1": "driving", "3": "walking"}  # types of maps_distance
+_MODE_BY_TOOL = {tool: mode for mode, tool in TOOL_BY_MODE.items()}
+_MODE_BY_DISTANCE_TYPE = {type_: mode for mode, type_ in DISTANCE_TYPES.items()}
 
 
 def search_message(search_result: PlaceSearchResult, unlocated_count: int, language: Language) -> str:

@@ -30,6 +30,7 @@ CHINA_TIMEZONE = timezone(timedelta(hours=8))  # Amap's daily quota resets at mi
 COUNTED_TOOLS = frozenset({"maps_around_search", "maps_text_search", "maps_search_detail"})
 CACHED_TOOLS = COUNTED_TOOLS | {"maps_geo", "maps_regeocode"}
 MAX_ATTEMPTS = 3
+UNLIMITED_CALLS = 1_000  # more than any search makes
 _MAX_CONCURRENT_DETAILS = 5
 _UNCOUNTED_REASONS = ("unreachable", "no key", "unavailable")  # no search was used up
 
@@ -72,32 +73,20 @@ class ToolResult:
         return tool_responses.as_text(self.body.get("source")) or "amap"
 
 
-class MapTools(Protocol):
-    """Interface for calling map tools."""
+@dataclass
+class MapTools:
+    """The tools of a map service for one search: in its language, with a limit of calls."""
 
-    @property
-    def is_offline(self) -> bool: ...
-    @property
-    def calls_left(self) -> int:
-        """Number of calls that may still be made."""
-
-    async def call_tool(
-        self, tool: str, arguments: Mapping[str, Any], emit: EventEmitter = ignore_event
-    ) -> ToolResult: ...
-
-
-class BudgetedTools:
-    """Map tools with a limited number of calls for one search."""
-
-    def __init__(self, tools: MapTools, max_calls: int) -> None:
-        self._tools = tools
-        self.calls_left = max_calls
+    service: MapService
+    language: Language = "zh"
+    emit: EventEmitter = ignore_event
+    calls_left: int = UNLIMITED_CALLS
 
     @property
     def is_offline(self) -> bool:
-        return self._tools.is_offline
+        return self.service.is_offline
 
-    async def call_tool(self, tool: str, arguments: Mapping[str, Any], emit: EventEmitter = ignore_event) -> ToolResult:
+    async def call(self, tool: str, **arguments: str) -> ToolResult:
         """Call a tool as `MapService.call_tool` does.
 
         Raises:
@@ -106,23 +95,7 @@ class BudgetedTools:
         if self.calls_left <= 0:
             raise ServiceError("left out", "the calls of this search are used (AMAP_TOOL_CALLS)")
         self.calls_left -= 1
-        return await self._tools.call_tool(tool, arguments, emit)
-
-
-class _LocalisedTools:
-    """A map service whose names and kinds are in one language."""
-
-    def __init__(self, service: MapService, language: Language) -> None:
-        self._service = service
-        self._language = language
-        self.calls_left = service.calls_left
-
-    @property
-    def is_offline(self) -> bool:
-        return self._service.is_offline
-
-    async def call_tool(self, tool: str, arguments: Mapping[str, Any], emit: EventEmitter = ignore_event) -> ToolResult:
-        return await self._service.call_tool(tool, arguments, emit, self._language)
+        return await self.service.call_tool(tool, arguments, self.emit, self.language)
 
 
 class MapService:
@@ -153,16 +126,10 @@ class MapService:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._pending_searches = 0  # searches in progress, not yet counted
 
-    calls_left = 1_000  # in effect unlimited
-
     @property
     def name(self) -> str:
         """One of amap, offline, osm."""
         return self._backend.name if self._backend else "offline" if self.is_offline else "amap"
-
-    def with_language(self, language: Language) -> MapTools:
-        """Return the tools with names and kinds in a language, if the service has several."""
-        return _LocalisedTools(self, language)
 
     @property
     def is_offline(self) -> bool:
