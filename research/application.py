@@ -68,8 +68,8 @@ from research.runtime.start_rate_limiter import StartRateLimiter
 from research.sources import registry
 from research.sources.base import Source
 from research.sources.places import itinerary, offline
-from research.sources.places.directions import RoutingMode
 from research.sources.places.questions import map_keywords
+from research.sources.places.tools import RoutingMode
 from research.sources.registry import RejectedSource
 from research.storage import recovery
 from research.storage.history import HistoryEntry, HistoryPage, RunKind

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from research.citations.registry import evidence_id
-from research.core.coordinates import Point, from_gcj02, to_gcj02
+from research.core.coordinates import Point, to_gcj02
 from research.core.i18n import message, translator
 from research.core.records import (
     ATTRIBUTIONS,
@@ -34,7 +34,7 @@ from research.sources.places import osm
 from research.sources.places.directions import DISTANCE_TYPES, TOOL_BY_MODE, ParsedRoute, endpoints, parse_route
 from research.sources.places.place_search import PlaceSearchResult, empty_sample_message
 from research.sources.places.service import ToolResult
-from research.sources.places.tool_responses import parse_distances, parse_forecasts
+from research.sources.places.tool_responses import parse_distances, parse_forecasts, parse_gcj02
 
 EVIDENCE_KIND: EvidenceKind = "place"
 _AMAP_ID = re.compile(r"[A-Z0-9]{8,12}")
@@ -277,7 +277,7 @@ def _distance_facts(result: ToolResult, names: Mapping[str, str], language: Lang
             text += message("mark.comma", language) + translate("minutes", n=to_minutes(time))
         route = None
         if mode == "straight":
-            line = (_parse_point(origin), _parse_point(destination))
+            line = (parse_gcj02(origin), parse_gcj02(destination))
             route = Route(origin=start, destination=end, means="straight", metres=metres, line=line, direct=True)
         yield _Fact(f"{start} → {end}", text, route)
 
@@ -327,14 +327,9 @@ def to_minutes(seconds: int) -> int:
     return max(1, round(seconds / 60))
 
 
-def _parse_point(location: str) -> Point:
-    lng, lat = (float(part) for part in location.split(","))
-    return from_gcj02(Point(lng, lat))
-
-
 def _point_name(location: str, names: Mapping[str, str]) -> str:
     """Return the name of the place at a point "lng,lat" in GCJ-02, or its WGS-84 coordinates."""
-    point = _parse_point(location)
+    point = parse_gcj02(location)
     known = names.get(point_key(to_gcj02(point)))
     return known or f"{point.lat:.5f}, {point.lng:.5f}"
 

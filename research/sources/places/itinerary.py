@@ -9,9 +9,9 @@ from typing import Literal
 from research.core.coordinates import Point, distance_metres
 from research.core.errors import ServiceError
 from research.core.records import DistanceMatrix, Itinerary, Place, Route
-from research.sources.places.directions import fetch_directions, format_point, measure_distances, parse_route
+from research.sources.places.directions import fetch_directions, measure_distances, parse_route
 from research.sources.places.service import MapTools
-from research.sources.places.tool_responses import parse_distances
+from research.sources.places.tool_responses import format_point, parse_distances
 
 MAX_WALK_METRES = 3_000  # in a straight line
 MeasuredMode = Literal["walking", "driving"]

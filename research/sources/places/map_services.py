@@ -12,9 +12,9 @@ from research.core.coordinates import Point
 from research.core.errors import ServiceError
 from research.core.records import EventEmitter, Language, Place
 from research.sources.places import coverage
-from research.sources.places.directions import format_point
 from research.sources.places.place_search import UnknownPlaceError, clarification_error, is_outside_coverage
 from research.sources.places.service import MapService, MapTools
+from research.sources.places.tool_responses import format_point
 
 
 class MapServices:

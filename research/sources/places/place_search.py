@@ -17,9 +17,8 @@ from research.core.i18n import message
 from research.core.records import DistanceMatrix, Failure, Language, Place, SearchArea
 from research.core.text.hanzi import to_simplified
 from research.sources.places import coverage
-from research.sources.places.directions import format_point
 from research.sources.places.service import MapTools, ToolResult
-from research.sources.places.tool_responses import Area, as_number, as_text
+from research.sources.places.tool_responses import Area, as_number, as_text, format_point
 
 DISTINCT_PLACE_METRES = 5_000  # results for one address this far apart are different places
 RADIUS_FACTORS = (2.5, 6.0)  # wider searches if nothing is within the radius

@@ -17,7 +17,6 @@ from research.core.errors import ServiceError
 from research.core.records import EventEmitter, Failure, Finding, Language, Readiness, Task
 from research.core.text.tokenizer import detect_language
 from research.sources.places import routes
-from research.sources.places.directions import RoutingMode
 from research.sources.places.evidence import (
     build_distance_table,
     build_fact_evidence,
@@ -37,6 +36,7 @@ from research.sources.places.place_search import (
 )
 from research.sources.places.service import MapService, MapTools
 from research.sources.places.tool_runner import KEYLESS_TOOLS, MODEL_TOOLS, MapToolRunner
+from research.sources.places.tools import RoutingMode
 from research.sources.tool_exploration import ToolExplorer, explore
 
 

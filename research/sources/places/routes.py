@@ -11,14 +11,7 @@ from research.core.coordinates import Point, distance_metres
 from research.core.errors import ServiceError
 from research.core.i18n import message
 from research.core.records import Failure, Place, SearchArea
-from research.sources.places.directions import (
-    RoutingMode,
-    endpoints,
-    fetch_directions,
-    format_point,
-    measure_distances,
-    parse_route,
-)
+from research.sources.places.directions import endpoints, fetch_directions, measure_distances, parse_route
 from research.sources.places.itinerary import MAX_WALK_METRES, choose_mode, measure_distance_matrix, order_by_nearest
 from research.sources.places.place_search import (
     DEFAULT_KEYWORD,
@@ -31,6 +24,8 @@ from research.sources.places.place_search import (
     search_places,
 )
 from research.sources.places.service import MapTools, ToolResult
+from research.sources.places.tool_responses import format_point
+from research.sources.places.tools import RoutingMode
 
 ONE_CIRCLE_METRES = 1_500  # up to this distance one circle covers both places
 MAX_CIRCLES = 3  # searched along a route

@@ -12,19 +12,17 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
-from research.core.coordinates import Point, distance_metres, from_gcj02
+from research.core.coordinates import Point, distance_metres
 from research.core.errors import ServiceError
 from research.core.records import EventEmitter, Language, Place, fingerprint, ignore_event
 from research.core.settings import Settings
 from research.sources.places import tool_responses
 from research.sources.places.client import AmapSession, InProcessSession, session_factory
 from research.sources.places.tool_responses import Area, UnlocatedPlace
-
-if TYPE_CHECKING:
-    from research.sources.places.server import MapBackend
+from research.sources.places.tools import MapBackend
 
 CHINA_TIMEZONE = timezone(timedelta(hours=8))  # Amap's daily quota resets at midnight there
 COUNTED_TOOLS = frozenset({"maps_around_search", "maps_text_search", "maps_search_detail"})
@@ -305,19 +303,13 @@ def _to_wgs84(name: str, value: Any) -> Any:
     """Convert the points in an argument, if it has any, to WGS-84."""
     if name not in _POINT_ARGUMENTS:
         return value
-    points = (_parse_point(location) for location in str(value).split("|"))
+    points = (tool_responses.parse_gcj02(location) for location in str(value).split("|"))
     return "|".join(f"{point.lng:.6f},{point.lat:.6f}" for point in points)
-
-
-def _parse_point(location: str) -> Point:
-    """Parse "lng,lat" in GCJ-02 to a WGS-84 point."""
-    lng, lat = location.split(",")
-    return from_gcj02(Point(float(lng), float(lat)))
 
 
 def _search_centre(arguments: Mapping[str, Any]) -> Point | None:
     """Return the centre of a search around a point, or None."""
-    return _parse_point(str(arguments["location"])) if "radius" in arguments else None
+    return tool_responses.parse_gcj02(str(arguments["location"])) if "radius" in arguments else None
 
 
 def _with_distance(place: Place, centre: Point | None) -> Place:

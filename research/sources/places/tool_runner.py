@@ -15,7 +15,7 @@ from research.core.coordinates import Point, from_gcj02, to_gcj02
 from research.core.errors import ServiceError
 from research.core.records import EventEmitter, Evidence, Language, Place, SearchArea
 from research.sources.places import coverage
-from research.sources.places.directions import format_point, parse_route
+from research.sources.places.directions import parse_route
 from research.sources.places.evidence import build_fact_evidence, point_key
 from research.sources.places.map_services import MapServices
 from research.sources.places.place_search import (
@@ -27,6 +27,7 @@ from research.sources.places.place_search import (
     rank_places,
 )
 from research.sources.places.service import MapService, ToolResult
+from research.sources.places.tool_responses import format_point
 from research.sources.tool_exploration import error_json
 
 MODEL_TOOLS = frozenset({

@@ -30,8 +30,8 @@ from research.core.text.hanzi import to_simplified
 from research.core.text.tokenizer import detect_language, has_han
 from research.http import mediawiki
 from research.http.client import ServiceClient
-from research.http.mediawiki import as_object, search_rank
-from research.http.sanitize import keep_objects, remove_control_characters, tidy_text, truncate_text
+from research.http.mediawiki import search_rank
+from research.http.sanitize import as_object, keep_objects, remove_control_characters, tidy_text, truncate_text
 from research.sources.wikidata.statements import (
     PROPERTIES,
     Labels,
