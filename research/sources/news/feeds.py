@@ -20,7 +20,7 @@ from research.core.records import EventEmitter, Failure, Picture, Readiness
 from research.core.text.tokenizer import detect_language, word_weights
 from research.http.sanitize import tidy_text
 from research.sources.news.article import Article
-from research.sources.news.feed_parser import PROVIDER_NAME, Feed, FeedItem, parse_feed, parse_feed_list
+from research.sources.news.feed_parser import Feed, FeedItem, parse_feed, parse_feed_list
 from research.sources.news.notes import make_note
 from research.sources.news.provider import NewsResult
 from research.sources.news.search_tools import NewsRequest
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from research.sources.news.feed_client import FeedClient
 
 FEEDS_SETTING = "NEWS_FEEDS"
+PROVIDER_NAME = "feeds"
 MAX_CONCURRENT_FETCHES = 8  # feeds fetched concurrently
 MAX_FEEDS = 500
 CACHE_SECONDS = 300.0  # before a feed is fetched again

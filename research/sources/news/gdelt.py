@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from research.core.errors import ServiceError, error_from_status, parse_retry_after
 from research.core.records import EventEmitter, Picture, Readiness
-from research.core.text.publication_dates import parse_publication_date
 from research.core.text.tokenizer import detect_language
 from research.http.rate_limiter import RateLimiter
 from research.http.responses import convert_errors, read_streamed_body, ssl_context
@@ -92,9 +91,8 @@ class GDELT:
             backoff_seconds=self._backoff_seconds,
             max_retry_after_seconds=self._max_retry_after_seconds,
         )
-        now = self._clock()
         rows = keep_objects(response.get("articles"))
-        articles = [article for row in rows if (article := _parse_article(row, now))]
+        articles = [article for row in rows if (article := _parse_article(row))]
         candidates = [article for article in articles if article.image or not request.tool.has_pictures]
         selected = list({article.url: article for article in reversed(candidates)}.values())[::-1]
         selected = selected[: request.tool.max_results]
@@ -188,17 +186,14 @@ def parse_response(response: httpx.Response, body: bytes) -> dict[str, Any]:
     return document
 
 
-def _parse_article(row: dict[str, Any], retrieved: datetime) -> Article | None:
+def _parse_article(row: dict[str, Any]) -> Article | None:
     url = parse_web_address(row.get("url"))
     title = truncate_text(" ".join(remove_control_characters(row.get("title")).split()), MAX_TITLE_CHARS)
     if not url or not title:
         return None
-    seen = parse_publication_date(row.get("seendate"), retrieved=retrieved).timestamp
     return Article(
         url=url,
         title=title,
-        provider=GDELT.name,
         outlet=truncate_text(tidy_text(row.get("domain")), MAX_TITLE_CHARS) or url_host(url),
-        seen_at=seen.utc if seen else None,
         image=parse_web_address(row.get("socialimage")),
     )
