@@ -115,6 +115,15 @@ def canonical_url(url: str) -> str:
     return outer
 
 
+def is_http_url(url: str) -> bool:
+    """Return whether a URL has the scheme http or https, a host and, if any, a usable port."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # such as half of an IPv6 address
+        return False
+
+
 def is_wrapper_url(url: str) -> bool:
     """Return whether a URL only redirects to another URL that it contains."""
     return canonical_url(url) != _normalise_url(url)
