@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from research.core.records import Author, EventEmitter, PublicationNotice
-from research.http.client import ServiceClient
 from research.http.sanitize import as_object, keep_objects, remove_control_characters, truncate_text
-from research.sources.papers.provider import MAX_QUERY_CHARS, require_rows
+from research.sources.papers.provider import MAX_QUERY_CHARS, PaperProvider, require_rows
 from research.sources.papers.work import (
     MAX_AUTHORS,
     NOTICE_BY_TYPE,
@@ -33,13 +32,10 @@ BASE_URL = "https://api.crossref.org"
 _PART_TYPES = ("component", "peer-review")  # such as a figure, or a review of a work
 
 
-class Crossref:
+class Crossref(PaperProvider):
     """Searches the metadata of works: titles, authors, journals."""
 
     name = "crossref"
-
-    def __init__(self, client: ServiceClient) -> None:
-        self._client = client
 
     async def search(self, query: str, limit: int, emit: EventEmitter) -> list[Work]:
         parameters = {
@@ -50,9 +46,6 @@ class Crossref:
         answer = await self._client.get_json("Crossref", "/works", parameters)
         rows = require_rows(as_object(answer.get("message")).get("items"), "Crossref")[: 2 * limit]
         return [work for row in rows if (work := _parse_work(row))][:limit]
-
-    async def close(self) -> None:
-        await self._client.close()
 
 
 def _parse_work(row: dict[str, Any]) -> Work | None:

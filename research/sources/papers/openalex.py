@@ -17,7 +17,7 @@ from research.http.sanitize import (
     remove_control_characters,
     truncate_text,
 )
-from research.sources.papers.provider import extract_terms, require_rows
+from research.sources.papers.provider import PaperProvider, extract_terms, require_rows
 from research.sources.papers.work import (
     MAX_AUTHORS,
     Work,
@@ -38,14 +38,15 @@ SELECTED_FIELDS = (
 MAX_ABSTRACT_WORDS = 5_000
 
 
-class OpenAlex:
+class OpenAlex(PaperProvider):
     """Searches titles, abstracts and full texts."""
 
     name = "openalex"
 
     def __init__(self, client: ServiceClient, key: str = "") -> None:
         """`key` is free and raises the daily limit of searches."""
-        self._client, self._key = client, key
+        super().__init__(client)
+        self._key = key
 
     async def search(self, query: str, limit: int, emit: EventEmitter) -> list[Work]:
         if not (terms := extract_terms(query)):
@@ -60,9 +61,6 @@ class OpenAlex:
         answer = await self._client.get_json("OpenAlex", "/works", parameters)
         rows = require_rows(answer.get("results"), "OpenAlex")[: 2 * limit]
         return [work for row in rows if (work := _parse_work(row))][:limit]
-
-    async def close(self) -> None:
-        await self._client.close()
 
 
 def _parse_work(row: dict[str, Any]) -> Work | None:
