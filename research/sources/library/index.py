@@ -70,7 +70,7 @@ class Library(PassageSearch, DocumentList):
         if reindexing.is_outdated(self._db):
             with self._transaction() as connection:
                 reindexing.reindex(connection)
-        if self._read_meta("sample", "on") == "on":
+        if self.is_sample_enabled:
             self._sync_sample()
 
     @contextmanager
@@ -173,13 +173,13 @@ class Library(PassageSearch, DocumentList):
         Also return "" if the document has scanned pages that could be read now (`can_ocr`) but
         whose file was not kept, so that the file is added again.
         """
-        rows = self._db.read(
+        digest = self._db.read_value(
             "select sha256 from document d where name=? and not (? and exists(select 1 from "
             "scan_page where document=d.id and state='waiting') and not exists(select 1 from scan "
             "where document=d.id))",
             (name, can_ocr),
         )
-        return str(rows[0][0]) if rows else ""
+        return str(digest or "")
 
     def start_ingestion(self, files: FileInputs, owner: str = LOCAL_OWNER) -> IngestionJob:
         """Start adding files in the background, each given as (name, size in bytes, reader)."""
@@ -281,7 +281,7 @@ class Library(PassageSearch, DocumentList):
     @property
     def is_sample_enabled(self) -> bool:
         """True if the sample documents are part of the library."""
-        return self._read_meta("sample", "on") == "on"
+        return bool(self._db.read_value("select value from meta where key='sample'", default="on") == "on")
 
     def set_sample_enabled(self, enabled: bool) -> None:
         """Add or remove the sample documents and remember the choice."""
@@ -310,10 +310,6 @@ class Library(PassageSearch, DocumentList):
             for item in prepared:
                 if isinstance(item, PreparedDocument) and item.document.name not in own_names:
                     item.store(connection, sample=True)
-
-    def _read_meta(self, key: str, default: str) -> str:
-        rows = self._db.read("select value from meta where key=?", (key,))
-        return str(rows[0][0]) if rows else default
 
     # Whole library
 

@@ -119,9 +119,7 @@ class DocumentList:
     ) -> tuple[list[DocumentEntry], int]:
         """Return `limit` matching documents from `offset` on, and the total number of matches."""
         where, args = _build_where(query)
-        totals: list[Any] = self._db.read(
-            f"select count(*) from document indexed by document_listed where {where}", args
-        )
+        total = self._db.read_value(f"select count(*) from document indexed by document_listed where {where}", args)
         order = query.sort_field if query.sort_field in SORT_FIELDS else "added"
         collate = " collate nocase" if order in ("title", "name") else ""
         direction = "desc" if query.is_descending else "asc"
@@ -129,7 +127,7 @@ class DocumentList:
             f"select {_COLUMNS} where {where} order by {order}{collate} {direction} nulls last, id {direction} limit ? offset ?",
             (*args, limit, offset),
         )
-        return [_parse_entry(row) for row in rows], int(totals[0][0])
+        return [_parse_entry(row) for row in rows], int(total)
 
     def count_by_origin(self) -> tuple[int, int]:
         """Return the number of own documents and of sample documents."""
@@ -169,23 +167,18 @@ class DocumentList:
             "from passage p where document=? order by start, id limit ? offset ?",
             (document_id, limit, offset),
         )
-        texts: list[Any] = self._db.read("select text from document where id=?", (document_id,)) if rows else []
-        if not texts:
-            return []
-        text = str(texts[0][0])
+        text = self.document_text(document_id) if rows else ""
         return [Excerpt(r[0], r[1], r[2], r[3], text[r[2] : r[3]], bool(r[4])) for r in rows]
 
     def passage_index(self, document_id: int, start: int) -> int:
         """Return the number of a document's passages that begin before the character offset `start`."""
-        rows: list[Any] = self._db.read(
-            "select count(*) from passage where document=? and start<?", (document_id, start)
+        return int(
+            self._db.read_value("select count(*) from passage where document=? and start<?", (document_id, start))
         )
-        return int(rows[0][0])
 
     def document_text(self, document_id: int) -> str:
         """Return the whole text of a document, or "" if the id is unknown."""
-        rows = self._db.read("select text from document where id=?", (document_id,))
-        return str(rows[0][0]) if rows else ""
+        return str(self._db.read_value("select text from document where id=?", (document_id,), ""))
 
     def languages(self) -> frozenset[str]:
         """Return the languages of the library's documents."""

@@ -66,12 +66,12 @@ def record_results(connection: sqlite3.Connection, owner: str, results: Iterable
 
 def list_rejected(db: SQLiteFile, owner: str, limit: int) -> tuple[list[RejectedFile], int]:
     """Return an owner's rejected files, latest first, and their total number."""
-    totals: list[Any] = db.read("select count(*) from unread where who=?", (owner,))
+    total = db.read_value("select count(*) from unread where who=?", (owner,))
     rows: list[Any] = db.read(
         'select name, outcome, detail, "limit", pages from unread where who=? order by seen desc, name limit ?',
         (owner, limit),
     )
-    return [RejectedFile(*row) for row in rows], totals[0][0]
+    return [RejectedFile(*row) for row in rows], int(total)
 
 
 def dismiss(connection: sqlite3.Connection, owner: str, name: str | None) -> None:

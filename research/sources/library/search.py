@@ -155,8 +155,7 @@ class PassageSearch:
         with self._statistics_lock:
             generation, count = self._generation, self._frequencies.get(token)
         if count is None:
-            rows: list[Any] = self._db.read("select doc from vocabulary where term=?", (token,))
-            count = int(rows[0][0]) if rows else 0
+            count = int(self._db.read_value("select doc from vocabulary where term=?", (token,), 0))
             with self._statistics_lock:
                 if generation == self._generation:
                     self._frequencies[token] = count
@@ -169,17 +168,16 @@ class PassageSearch:
         return math.log(1 + self._count_passages() / (1 + self.frequency(token)))
 
     def _count_passages(self) -> int:
-        rows: list[Any] = self._db.read("select value from meta where key='generation'")
-        generation = int(rows[0][0]) if rows else 0
+        generation = int(self._db.read_value("select value from meta where key='generation'", default=0))
         with self._statistics_lock:
             if generation == self._generation:
                 return self._passage_count
-        count: list[Any] = self._db.read("select count(*) from passage")
+        count = int(self._db.read_value("select count(*) from passage"))
         with self._statistics_lock:
             if generation != self._generation:
                 self._frequencies = {}
                 self._generation = generation
-                self._passage_count = int(count[0][0])
+                self._passage_count = count
             return self._passage_count
 
     # Names

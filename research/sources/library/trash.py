@@ -105,9 +105,9 @@ def purge(connection: sqlite3.Connection, *, expired_only: bool = False) -> int:
 
 def list_trashed(db: SQLiteFile, limit: int) -> tuple[list[TrashedDocument], int]:
     """Return the documents in the trash, latest first, and their total number."""
-    totals: list[Any] = db.read("select count(*) from bin_document")
+    total = db.read_value("select count(*) from bin_document")
     rows: list[Any] = db.read("select id, name, title from bin_document order by removed desc, id limit ?", (limit,))
-    return [TrashedDocument(*row) for row in rows], int(totals[0][0])
+    return [TrashedDocument(*row) for row in rows], int(total)
 
 
 def _expiry_cutoff() -> str:

@@ -29,15 +29,7 @@ MAX_TEXT_CHARS = 2_000  # characters kept of an article
 MAX_MATCHED_CHARS = 600  # characters compared with a query
 
 # Exceptions that feedparser raises for badly broken XML.
-_PARSER_ERRORS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+_PARSER_ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)

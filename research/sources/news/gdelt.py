@@ -14,14 +14,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from research.core.errors import ServiceError, error_from_status, parse_retry_after
-from research.core.records import EventEmitter, Picture, Readiness
+from research.core.records import EventEmitter, Readiness
 from research.core.text.tokenizer import detect_language
 from research.http.rate_limiter import RateLimiter
 from research.http.responses import convert_errors, read_streamed_body, ssl_context
 from research.http.sanitize import keep_objects, remove_control_characters, tidy_text, truncate_text
 from research.sources.news.article import MAX_TITLE_CHARS, Article, parse_web_address, url_host
 from research.sources.news.notes import make_note
-from research.sources.news.provider import BACKOFF_SECONDS, MAX_RETRY_AFTER_SECONDS, NewsResult, retry
+from research.sources.news.provider import BACKOFF_SECONDS, MAX_RETRY_AFTER_SECONDS, NewsResult, article_pictures, retry
 from research.sources.news.search_tools import NewsRequest
 
 if TYPE_CHECKING:
@@ -96,15 +96,10 @@ class GDELT:
         candidates = [article for article in articles if article.image or not request.tool.has_pictures]
         selected = list({article.url: article for article in reversed(candidates)}.values())[::-1]
         selected = selected[: request.tool.max_results]
-        pictures = [
-            Picture(url=article.image, caption=article.title, page=article.url)
-            for article in selected
-            if request.tool.has_pictures
-        ]
         keys = ("seen", "seen days") if request.start_date else ("seen",)
         return NewsResult(
             articles=tuple(selected),
-            pictures=tuple(pictures),
+            pictures=article_pictures(selected) if request.tool.has_pictures else (),
             executed_query="" if parameters["query"] == query else parameters["query"],
             notes=tuple(make_note(key) for key in keys),
         )
