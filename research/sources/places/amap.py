@@ -25,7 +25,7 @@ from research.sources.places.tools import RoutingMode
 
 BASE_URL = "https://restapi.amap.com"
 USER_AGENT = "Sightline/1.0"
-PAGE_SIZE = 25  # Amap's maximum
+_FIRST_PAGE = {"extensions": "all", "offset": "25", "page": "1"}  # 25 places are Amap's maximum
 
 _ROUTE_PATHS: dict[RoutingMode, str] = {
     "walking": "v3/direction/walking",
@@ -100,9 +100,7 @@ class AmapBackend:
             keywords=keywords,
             types=_type_codes(keywords),
             sortrule="distance",
-            extensions="all",
-            offset=str(PAGE_SIZE),
-            page="1",
+            **_FIRST_PAGE,
         )
         return self._build_places(body)
 
@@ -114,9 +112,7 @@ class AmapBackend:
             city=city,
             types=types or _type_codes(keywords),
             citylimit="true" if city else "",
-            extensions="all",
-            offset=str(PAGE_SIZE),
-            page="1",
+            **_FIRST_PAGE,
         )
         return self._build_places(body)
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from research.citations.registry import evidence_id
 from research.core.coordinates import Point, to_gcj02
@@ -90,19 +91,35 @@ def build_place_evidence(
     text = describe_place(place, centre, language, list_unknown=list_unknown)
     url = _place_url(place)
     locator = f"{place.provider}:{place.id or f'{place.lng:.6f},{place.lat:.6f}'}"
+    passages = (_build_passage(locator, place.name, text),)
+    return _make_evidence(
+        place.name, locator, passages, language, retrieved, place.provider, sample=place.sample, url=url, place=place
+    )
+
+
+def _make_evidence(
+    title: str,
+    locator: str,
+    passages: tuple[Passage, ...],
+    language: Language,
+    retrieved: datetime,
+    provider: str,
+    *,
+    url: str = "",
+    **fields: Any,
+) -> Evidence:
     return Evidence(
         id=evidence_id(EVIDENCE_KIND, url, locator),
         kind=EVIDENCE_KIND,
-        title=place.name,
-        publisher=_PUBLISHERS.get(place.provider, place.provider),
+        title=title,
+        publisher=_PUBLISHERS.get(provider, provider),
         url=url,
         locator=locator,
         language=language,
         retrieved=retrieved,
-        sample=place.sample,
-        opening=place.name,
-        passages=(_build_passage(locator, place.name, text),),
-        place=place,
+        opening=title,
+        passages=passages,
+        **fields,
     )
 
 
@@ -189,19 +206,10 @@ def build_fact_evidence(
             passages = [_build_passage(locator, fact.title, fact.text)]
             if fact.steps:
                 passages.append(_build_passage(f"{locator} steps", fact.title, fact.steps))
-            yield Evidence(
-                id=evidence_id(EVIDENCE_KIND, "", locator),
-                kind=EVIDENCE_KIND,
-                title=fact.title,
-                publisher=_PUBLISHERS.get(item.provider, item.provider),
-                locator=locator,
-                language=language,
-                retrieved=item.fetched_at,
-                sample=item.is_sample,
-                opening=fact.title,
-                passages=tuple(passages),
-                way=fact.route,
-            )
+            yield _make_evidence(
+                fact.title, locator, tuple(passages), language, item.fetched_at, item.provider,
+                sample=item.is_sample, way=fact.route,
+            )  # fmt: skip
 
 
 def _extract_facts(result: ToolResult, names: Mapping[str, str], language: Language) -> Iterator[_Fact]:
@@ -301,17 +309,8 @@ def build_distance_table(distances: DistanceMatrix, fetched_at: datetime, langua
     title = translate("distances", means=translate(distances.means))
     text = message("mark.semicolon", language).join(sentences)
     locator = f"maps_distance {distances.means} {' '.join(distances.names)}"
-    item = Evidence(
-        id=evidence_id(EVIDENCE_KIND, "", locator),
-        kind=EVIDENCE_KIND,
-        title=title,
-        publisher=_PUBLISHERS["amap"],
-        locator=locator,
-        language=language,
-        retrieved=fetched_at,
-        opening=title,
-        passages=(_build_passage(locator, title, text),),
-    )
+    passages = (_build_passage(locator, title, text),)
+    item = _make_evidence(title, locator, passages, language, fetched_at, "amap")
     cells = "\n".join("| " + " | ".join(map(_escape_cell, row)) + " |" for row in rows)
     cite = PassageReference(evidence=item.id, passage=item.passages[0].id, end=len(text))
     return item, Span(kind="text", text=f"{title}\n\n{cells}\n", cites=(cite,), made=True)
