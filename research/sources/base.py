@@ -41,7 +41,7 @@ class StepResults(Protocol):
 
 
 # Set for each run, so that a later process can resume a long search; None outside of a run.
-STEP_RESULTS: ContextVar[StepResults | None] = ContextVar("notes", default=None)
+STEP_RESULTS: ContextVar[StepResults | None] = ContextVar("step_results", default=None)
 
 
 class Retriever(Protocol):

@@ -71,8 +71,8 @@ class MCPRetriever:
         started, start_time = self._clock(), time.monotonic()
         tools = self._permitted_tools(await self._session.start())
         if not tools:
-            names = "none of its tools says that it only reads: name some in its `tools`"
-            raise ServiceError("refused", f"{self._server.label}: {names}")
+            problem = "none of its tools says that it only reads: name some in its `tools`"
+            raise ServiceError("refused", f"{self._server.label}: {problem}")
         offered = build_model_tools(tools.values())[0] if self._explorer else []
         by_name = {offer.name: offer for offer in offered}
         runner = ToolRunner(self._server, by_name, task.id, emit)

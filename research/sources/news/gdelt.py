@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from research.core.errors import ServiceError, error_from_status, parse_retry_after
 from research.core.records import EventEmitter, Readiness
 from research.core.text.tokenizer import detect_language
+from research.http.lazy_client import LazyClient
 from research.http.rate_limiter import RateLimiter
-from research.http.responses import convert_errors, read_streamed_body, ssl_context
+from research.http.responses import convert_errors, read_streamed_body
 from research.http.sanitize import keep_objects, remove_control_characters, tidy_text, truncate_text
 from research.sources.news.article import MAX_TITLE_CHARS, Article, parse_web_address, url_host
 from research.sources.news.notes import make_note
@@ -69,7 +70,7 @@ class GDELT:
         self._backoff_seconds = backoff_seconds
         self._max_retry_after_seconds = max_retry_after_seconds
         self._clock = clock
-        self._client: httpx.AsyncClient | None = None
+        self._client = LazyClient(headers={"User-Agent": USER_AGENT}, timeout=timeout_seconds)
 
     def readiness(self) -> Readiness:
         if self._is_enabled:
@@ -105,9 +106,7 @@ class GDELT:
         )
 
     async def close(self) -> None:
-        client, self._client = self._client, None
-        if client:
-            await client.aclose()
+        await self._client.close()
 
     def _query_parameters(self, query: str, request: NewsRequest) -> dict[str, str]:
         row_factor = 4 if request.tool.has_pictures else 1  # not every article has an image
@@ -128,21 +127,13 @@ class GDELT:
 
     async def _request(self, parameters: dict[str, str], emit: EventEmitter) -> dict[str, Any]:
         await self._rate_limiter.acquire(self.name, emit, MAX_QUEUE_SECONDS)
+        url = f"{self._base_url}/api/v2/doc/doc"
         async with (
             convert_errors("GDELT", self._timeout_seconds),
-            self._open_stream(parameters) as response,
+            self._client.get().stream("GET", url, params=parameters) as response,
         ):
             body = await read_streamed_body(response, "GDELT", MAX_RESPONSE_BYTES)
         return parse_response(response, body)
-
-    def _open_stream(self, parameters: dict[str, str]) -> Any:
-        if self._client is None:
-            import httpx
-
-            self._client = httpx.AsyncClient(
-                headers={"User-Agent": USER_AGENT}, timeout=self._timeout_seconds, verify=ssl_context()
-            )
-        return self._client.stream("GET", f"{self._base_url}/api/v2/doc/doc", params=parameters)
 
 
 def remove_operators(query: str) -> str:

@@ -17,7 +17,7 @@ import httpx
 from research.core.coordinates import amap_coordinate_system
 from research.core.errors import ServiceError, connection_hint, error_from_status, register_secrets
 from research.core.records import FailureHint, FailureReason
-from research.http.responses import ssl_context
+from research.http.lazy_client import LazyClient
 from research.http.sanitize import as_object, keep_objects
 from research.sources.places import kinds
 from research.sources.places.tool_responses import MAX_PHOTOS, as_integer, as_number, as_text, parse_degrees
@@ -57,7 +57,7 @@ class AmapBackend:
         self._key = key
         self._base_url = base_url.strip().rstrip("/") or BASE_URL
         self._timeout_seconds = timeout_seconds
-        self._client: httpx.AsyncClient | None = None
+        self._client = LazyClient(headers={"User-Agent": USER_AGENT}, timeout=timeout_seconds)
         register_secrets([key])
         logger = logging.getLogger("httpx")  # at INFO it logs every URL, with the key
         if logger.level < logging.WARNING:
@@ -172,9 +172,7 @@ class AmapBackend:
         return self._with_source(area)
 
     async def close(self) -> None:
-        client, self._client = self._client, None
-        if client:
-            await client.aclose()
+        await self._client.close()
 
     # Requests
 
@@ -198,7 +196,7 @@ class AmapBackend:
         """
         try:
             async with asyncio.timeout(self._timeout_seconds):
-                return await self._get_client().get(f"{self._base_url}/{path}", params=parameters)
+                return await self._client.get().get(f"{self._base_url}/{path}", params=parameters)
         except (TimeoutError, httpx.TimeoutException):
             text = f"Amap: no answer within {self._timeout_seconds:g} s"
             failure = ServiceError("timeout", text, is_retryable=True)
@@ -210,13 +208,6 @@ class AmapBackend:
             text = f"Amap: no connection ({type(error).__name__})"
             failure = ServiceError("unreachable", text, hint=connection_hint(error), is_retryable=True)
         raise failure
-
-    def _get_client(self) -> httpx.AsyncClient:
-        if self._client is None:
-            self._client = httpx.AsyncClient(
-                headers={"User-Agent": USER_AGENT}, timeout=self._timeout_seconds, verify=ssl_context()
-            )
-        return self._client
 
     # Results
 

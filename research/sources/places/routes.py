@@ -181,11 +181,11 @@ async def _fetch_routes(
     return results, errors
 
 
-async def _find_city(tools: MapTools, spot: NamedPoint) -> str:
+async def _find_city(tools: MapTools, place: NamedPoint) -> str:
     """Return the city of a point, by reverse geocoding if it is unknown."""
-    if spot.city:
-        return spot.city
-    result = await tools.call("maps_regeocode", location=format_point(spot.point))
+    if place.city:
+        return place.city
+    result = await tools.call("maps_regeocode", location=format_point(place.point))
     return str(result.body.get("city") or result.body.get("province") or "")
 
 

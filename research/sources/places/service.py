@@ -273,19 +273,19 @@ class MapService:
         semaphore = asyncio.Semaphore(_MAX_CONCURRENT_DETAILS)
         since = self._clock()
 
-        async def look_up(lead: UnlocatedPlace) -> Place | UnlocatedPlace:
+        async def look_up(place: UnlocatedPlace) -> Place | UnlocatedPlace:
             nonlocal since
             async with semaphore:
-                body, fetched_at = await self._cached_call("maps_search_detail", {"id": lead.id}, emit)
+                body, fetched_at = await self._cached_call("maps_search_detail", {"id": place.id}, emit)
             since = min(since, fetched_at)
-            return next((p for p in tool_responses.parse_places(body) if isinstance(p, Place)), lead)
+            return next((p for p in tool_responses.parse_places(body) if isinstance(p, Place)), place)
 
         results = await asyncio.gather(*map(look_up, unlocated), return_exceptions=True)
         by_id: dict[str, Place | UnlocatedPlace] = {}
         errors = []
-        for lead, result in zip(unlocated, results, strict=True):
+        for place, result in zip(unlocated, results, strict=True):
             if isinstance(result, Place | UnlocatedPlace):
-                by_id[lead.id] = result
+                by_id[place.id] = result
             elif not isinstance(result, ServiceError):
                 raise result
             elif result.reason != "empty":
