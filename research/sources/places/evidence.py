@@ -207,9 +207,15 @@ def build_fact_evidence(
             if fact.steps:
                 passages.append(_build_passage(f"{locator} steps", fact.title, fact.steps))
             yield _make_evidence(
-                fact.title, locator, tuple(passages), language, item.fetched_at, item.provider,
-                sample=item.is_sample, way=fact.route,
-            )  # fmt: skip
+                fact.title,
+                locator,
+                tuple(passages),
+                language,
+                item.fetched_at,
+                item.provider,
+                sample=item.is_sample,
+                way=fact.route,
+            )
 
 
 def _extract_facts(result: ToolResult, names: Mapping[str, str], language: Language) -> Iterator[_Fact]:

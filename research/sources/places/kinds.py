@@ -65,10 +65,14 @@ def all_kinds() -> tuple[PlaceKind, ...]:
     return tuple(
         PlaceKind(
             tuple((m[1], m[2], m[3]) for m in _CONDITION.finditer(tags)),
-            category, zh, en, tuple(filter(None, words.split("|"))), tuple(filter(None, codes.split("|"))),
+            category,
+            zh,
+            en,
+            tuple(filter(None, words.split("|"))),
+            tuple(filter(None, codes.split("|"))),
         )
         for tags, category, zh, en, words, codes in data.rows("kinds.tsv")
-    )  # fmt: skip
+    )
 
 
 def find_kind(tags: Mapping[str, str]) -> PlaceKind | None:

@@ -147,10 +147,11 @@ class PlacesRetriever:
             ServiceError: as in `routes.find_route`.
         """
         query = f"{_place_label(origin)} → {_place_label(destination)}"
-        return await self._run_search(
-            query, origin, language, emit,
-            lambda tools: routes.find_route(self._with_budget(tools), origin, destination, mode),
-        )  # fmt: skip
+
+        def search(tools: MapTools) -> Awaitable[PlaceSearchResult]:
+            return routes.find_route(self._with_budget(tools), origin, destination, mode)
+
+        return await self._run_search(query, origin, language, emit, search)
 
     async def plan_itinerary(
         self, place: str, stops: Sequence[str], mode: RoutingMode | None, language: Language, emit: EventEmitter
@@ -162,10 +163,11 @@ class PlacesRetriever:
             ServiceError: as in `routes.plan_itinerary`.
         """
         names = list(filter(None, [place, *stops]))
-        return await self._run_search(
-            " ".join(names), "".join(names[:1]), language, emit,
-            lambda tools: routes.plan_itinerary(self._with_budget(tools), place, stops, mode),
-        )  # fmt: skip
+
+        def search(tools: MapTools) -> Awaitable[PlaceSearchResult]:
+            return routes.plan_itinerary(self._with_budget(tools), place, stops, mode)
+
+        return await self._run_search(" ".join(names), "".join(names[:1]), language, emit, search)
 
     def _with_budget(self, tools: MapTools) -> MapTools:
         return replace(tools, calls_left=self._max_calls)
