@@ -10,13 +10,7 @@ from typing import Any
 
 from research.core.records import Author, EventEmitter
 from research.http.client import ServiceClient
-from research.http.sanitize import (
-    MAX_SNIPPET_CHARS,
-    as_object,
-    keep_objects,
-    remove_control_characters,
-    truncate_text,
-)
+from research.http.sanitize import MAX_SNIPPET_CHARS, as_object, keep_objects, remove_control_characters, truncate_text
 from research.sources.papers.provider import PaperProvider, extract_terms, require_rows
 from research.sources.papers.work import (
     MAX_AUTHORS,
