@@ -17,6 +17,7 @@ from research.core.settings import Settings
 from research.sources.places import routes
 from research.sources.places.place_search import PlaceSearchResult, find_place, find_place_details
 from research.sources.places.service import MapService, MapTools
+from research.sources.places.tools import RoutingMode
 from research.storage.store import Store
 from tests.servers.amap import FakeAmap
 
@@ -82,7 +83,7 @@ async def test_a_long_way_is_ridden_and_driven(tools: Opened, fake: FakeAmap) ->
     [("walking", WALK), ("driving", DRIVE), ("bicycling", RIDE), ("transit", TRANSIT)],
 )
 async def test_the_means_that_is_named_is_asked_for_and_no_other(
-    tools: Opened, fake: FakeAmap, means: routes.RoutingMode, path: str
+    tools: Opened, fake: FakeAmap, means: RoutingMode, path: str
 ) -> None:
     await routes.find_route(tools(), "王府井", "外滩", means)
     assert fake.paths() == [GEO, GEO, path]
