@@ -10,7 +10,7 @@ from pages.shared.escaping import escape_markdown
 from pages.shared.localization import run_query_params, t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
-from research import QuestionError, RateLimitError, RunOptions, application
+from research import QuestionError, RateLimitError, RunOptions, get_application
 
 MAX_CONVERSATIONS = 4  # listed
 
@@ -20,7 +20,7 @@ MAX_CONVERSATIONS = 4  # listed
 
 def draw_form() -> None:
     run_options.fill_widgets(
-        "", st.session_state.get("limits", application.get_services(owner=current_owner()).default_options())
+        "", st.session_state.get("limits", get_application().services_for(current_owner()).default_options())
     )
     with (
         st.container(border=True, key="ask_card"),
@@ -55,7 +55,9 @@ def draw_form() -> None:
 def plan_draft(question: str, options: RunOptions) -> None:
     try:
         with st.spinner(t("step.planning")):
-            st.session_state.draft = application.preview_plan(question, options=options, owner=current_owner())
+            st.session_state.draft = get_application().runs.preview_plan(
+                question, options=options, owner=current_owner()
+            )
     except (QuestionError, RateLimitError) as error:
         run_navigation.draw_start_error(error)
         return
@@ -76,7 +78,7 @@ def draw_draft() -> None:
     if st.session_state.draft.failures:
         run.draw_failures(st.session_state.draft.failures)
     key = f"draft_{st.session_state.draft_round}"
-    edited = plan.edit_plan(st.session_state.draft, tuple(application.get_application().sources), key)
+    edited = plan.edit_plan(st.session_state.draft, tuple(get_application().sources), key)
     with st.container(horizontal=True):
         if st.button(t("plan.start"), type="primary", key="start_draft"):
             if edited.tasks:
@@ -111,7 +113,7 @@ def draw_examples() -> None:
 
 def draw_conversations() -> None:
     """Draw links to recent conversations."""
-    conversations = [*application.conversations(owner=current_owner(), limit=MAX_CONVERSATIONS)]
+    conversations = [*get_application().store.conversations(current_owner(), limit=MAX_CONVERSATIONS)]
     if conversations:
         st.caption(t("ask.recent"))
         with st.container(key="recent", gap=None):
@@ -127,7 +129,7 @@ def draw_conversations() -> None:
 
 def draw_open_sources_button() -> None:
     """Draw a button that enables services without a key, unless the web can be searched already."""
-    services = application.get_services(owner=current_owner())
+    services = get_application().services_for(current_owner())
     if services.settings.opened or services.web.live_providers or services.settings.web_search != "auto":
         return
     if st.button(
@@ -137,7 +139,7 @@ def draw_open_sources_button() -> None:
         type="tertiary",
         help=t("settings.open_sources_help"),
     ):
-        application.save_choices({"SIGHTLINE_OPEN_SOURCES": "on"}, owner=current_owner())
+        get_application().preferences.save_choices({"SIGHTLINE_OPEN_SOURCES": "on"}, owner=current_owner())
         st.session_state.pop("limits", None)
         st.session_state.pop("offered", None)
         st.toast(t("ask.opened_sources"), icon=":material/public:")
@@ -149,7 +151,7 @@ def draw_start_page() -> None:
     with layout.centered_column("home", 820):
         layout.draw_header(t("ask.title"), t("ask.lead"))
         draw_form()
-        services = application.get_services(owner=current_owner())
+        services = get_application().services_for(current_owner())
         models = services.models
         note = t("nothing.idle") if services.has_idle_model else t("ask.keyless")
         note = t("ask.models", write=escape_markdown(models.model_name("write"))) if models else note

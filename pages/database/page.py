@@ -15,16 +15,7 @@ from pages.shared.escaping import escape_markdown
 from pages.shared.localization import current_language, format_number, t
 from pages.shared.login import current_owner
 from pages.shared.schema_warnings import draw_schema_warnings
-from research import (
-    DatabaseEntry,
-    DatabaseSchema,
-    DatabaseTable,
-    application,
-    column_heading,
-    database_schema,
-    databases,
-    english_region,
-)
+from research import DatabaseEntry, DatabaseSchema, SchemaTable, column_heading, english_region, get_application
 
 INPUT_MODES = {"question": "database.question", "sql": "database.sql"}
 MAX_LISTED_VALUES = 12  # per column
@@ -120,7 +111,7 @@ def draw_form(entry: DatabaseEntry) -> None:
         st.caption(
             t(
                 "database.sql_help",
-                n=format_number(application.get_services(owner=current_owner()).settings.database_rows),
+                n=format_number(get_application().services_for(current_owner()).settings.database_rows),
             )
         )
     if submitted:
@@ -148,7 +139,7 @@ def draw_examples() -> None:
 
 def draw_writer(*, is_own: bool) -> None:
     """Draw a note that says which model, if any, writes the SQL."""
-    services = application.get_services(owner=current_owner())
+    services = get_application().services_for(current_owner())
     if services.models:
         key = "database.model_own" if is_own else "database.model"
         st.caption(t(key, write=escape_markdown(services.models.model_name("plan"))))
@@ -163,7 +154,7 @@ def draw_writer(*, is_own: bool) -> None:
 
 def draw_confirmed(database: str) -> None:
     """Draw the confirmed questions and statements, with buttons to ask again, edit or remove."""
-    pairs = application.confirmed_statements(database=database, owner=current_owner())
+    pairs = get_application().databases.confirmed_statements(database=database, owner=current_owner())
     if not pairs:
         return
     label = t("database.confirmed", n=len(pairs))
@@ -183,7 +174,7 @@ def draw_confirmed(database: str) -> None:
                         key=f"take_back_{n}",
                         type="tertiary",
                         icon=":material/undo:",
-                        on_click=lambda asked=question: application.remove_confirmed_statement(
+                        on_click=lambda asked=question: get_application().databases.remove_confirmed_statement(
                             asked, database=database, owner=current_owner()
                         ),
                     )
@@ -201,13 +192,13 @@ def draw_tables(schema: DatabaseSchema) -> None:
     with st.expander(label, icon=":material/schema:", key="schema"):
         shown = schema.tables
         if len(shown) > MAX_LISTED_TABLES:
-            names = {escape_markdown(table.name): table for table in shown}
+            names = {escape_markdown(table.qualified_name): table for table in shown}
             name = st.selectbox(t("database.table"), list(names), key="database_table")
             shown = (names[name],)
         for n, table in enumerate(shown):
             view = f" · {t('database.view')}" if table.is_view else ""
             comment = f" — {escape_markdown(localize_comment(table.comment), 300)}" if table.comment else ""
-            st.markdown(f"**{escape_markdown(table.name)}**{view}{comment}")
+            st.markdown(f"**{escape_markdown(table.qualified_name)}**{view}{comment}")
             draw_columns(table, n, is_shipped=not schema.title)
 
 
@@ -225,7 +216,7 @@ def _value_text(value: str) -> str:
     return value if current_language() == "zh" or english == value else f"{value} ({english})"
 
 
-def draw_columns(table: DatabaseTable, index: int, *, is_shipped: bool) -> None:
+def draw_columns(table: SchemaTable, index: int, *, is_shipped: bool) -> None:
     """Draw the columns of a table, with the headings used in answers if it is shipped."""
     rows = [
         {
@@ -237,7 +228,7 @@ def draw_columns(table: DatabaseTable, index: int, *, is_shipped: bool) -> None:
                     None,
                     [
                         t("database.key") if column.is_key else "",
-                        t("database.refers", column=column.references) if column.references else "",
+                        t("database.refers", column=column.reference) if column.reference else "",
                         localize_comment(column.comment),
                     ],
                 )
@@ -252,7 +243,7 @@ def draw_columns(table: DatabaseTable, index: int, *, is_shipped: bool) -> None:
         pd.DataFrame(rows),
         hide_index=True,
         key=f"columns_{index}",
-        alt=t("database.columns", table=table.name),
+        alt=t("database.columns", table=table.qualified_name),
         placeholder="",
         height="content",
         column_config={
@@ -283,7 +274,7 @@ def main() -> None:
         return
     layout.draw_header(t("database.title"), t("database.lead"))
     files.draw()
-    entry = choose_database(databases(owner=current_owner()))
+    entry = choose_database(get_application().databases.all(owner=current_owner()))
     draw_form(entry)
     is_own = entry.kind != "shipped"
     if not is_own and st.session_state.database_mode == "question":
@@ -292,7 +283,7 @@ def main() -> None:
     draw_confirmed(entry.name)
     if is_own:
         semantic_model_editor.draw(entry.name)
-    draw_tables(database_schema(entry.name, owner=current_owner()))
+    draw_tables(get_application().databases.schema(entry.name, owner=current_owner()))
 
 
 main()

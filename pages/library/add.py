@@ -12,15 +12,7 @@ from pages.library.display import file_name, format_page_list
 from pages.shared import login, storage_errors
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import format_number, t
-from research import (
-    FILE_LIMITS,
-    OCR_INSTALL,
-    PICTURE_SUFFIXES,
-    SUFFIXES,
-    IngestionJob,
-    Library,
-    application,
-)
+from research import FILE_LIMITS, OCR_INSTALL, PICTURE_SUFFIXES, SUFFIXES, IngestionJob, Library, get_application
 
 POLL_SECONDS = 0.5  # interval of progress updates
 QUICK_READ_SECONDS = 0.4  # wait for small files before showing progress
@@ -106,7 +98,7 @@ def _create_intake_callback(widget_key: str) -> Callable[[], None]:
         if files:
             st.session_state.uploads += 1
             uploads = [(file.name, file.size, file.getvalue) for file in files]
-            application.get_application().library.start_ingestion(uploads, owner).wait(QUICK_READ_SECONDS)
+            get_application().library.start_ingestion(uploads, owner).wait(QUICK_READ_SECONDS)
 
     return ingest
 
@@ -145,7 +137,7 @@ def _draw_intakes(library: Library) -> None:
 
 @st.fragment(run_every=POLL_SECONDS)
 def _draw_active_intakes() -> None:
-    jobs = [i for i in application.get_application().library.ingestion_jobs(login.current_owner()) if i.is_active]
+    jobs = [i for i in get_application().library.ingestion_jobs(login.current_owner()) if i.is_active]
     if not jobs:
         st.rerun()
     for n, job in enumerate(jobs):
@@ -237,7 +229,7 @@ def _remedy_text(outcome: str, limit_name: str) -> str:
 
 
 def _dismiss_unread() -> None:
-    application.get_application().library.dismiss_rejected(login.current_owner())
+    get_application().library.dismiss_rejected(login.current_owner())
 
 
 def draw_introduction(library: Library) -> None:

@@ -10,13 +10,13 @@ from pages.shared.escaping import escape_markdown
 from pages.shared.localization import format_local_time, run_query_params, source_name, t, value_label
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
-from research import QuestionError, RateLimitError, RunOptions, UnwatchableTopicError, application
+from research import QuestionError, RateLimitError, RunOptions, UnwatchableTopicError, get_application
 
 MAX_REPORTS = 20
 
 
 def draw_form() -> None:
-    defaults = application.get_services(owner=current_owner()).report_options()
+    defaults = get_application().services_for(current_owner()).report_options()
     with st.form("news", border=False, enter_to_submit=True):
         topic = st.text_area(
             t("news.topic"), key="topic", placeholder=t("news.placeholder"), label_visibility="collapsed", height=84
@@ -26,7 +26,7 @@ def draw_form() -> None:
             reflections = st.slider(t("news.reflections"), 0, 10, defaults.reflections, key="reflections")
         sources = st.pills(
             t("ask.sources"),
-            list(application.get_application().sources),
+            list(get_application().sources),
             selection_mode="multi",
             default=list(defaults.sources),
             format_func=lambda name: escape_markdown(source_name(name)),
@@ -52,7 +52,7 @@ def start_report(topic: str, options: RunOptions) -> None:
         st.error(t("ask.no_sources"))
         return
     try:
-        report = application.start_report(topic, options=options, owner=current_owner())
+        report = get_application().start_report(topic, options=options, owner=current_owner())
     except (QuestionError, RateLimitError) as error:
         run_navigation.draw_start_error(error)
         return
@@ -62,9 +62,9 @@ def start_report(topic: str, options: RunOptions) -> None:
 
 def draw_earlier_reports() -> None:
     """Draw links to earlier reports, the latest first."""
-    reports = [report for report in application.recent_runs(owner=current_owner()) if report.options.sections][
-        :MAX_REPORTS
-    ]
+    reports = [
+        report for report in get_application().runs.recent_runs(owner=current_owner()) if report.options.sections
+    ][:MAX_REPORTS]
     if reports:
         layout.draw_section_title(t("news.earlier"))
     for report in reports:
@@ -84,16 +84,16 @@ def draw_earlier_reports() -> None:
 def draw_watched_topics() -> None:
     """Draw the watched topics of the owner."""
     watch.draw_table(
-        application.watches(owner=current_owner()),
+        get_application().watches.all(owner=current_owner()),
         refresh_topic,
-        lambda id_: application.unwatch_topic(id_, owner=current_owner()),
+        lambda id_: get_application().watches.remove(id_, owner=current_owner()),
     )
 
 
 def refresh_topic(watch_id: str) -> None:
     """Start an update of a watched topic and show its run."""
     try:
-        update = application.start_update(watch_id, owner=current_owner())
+        update = get_application().watches.start_update(watch_id, owner=current_owner())
     except UnwatchableTopicError:
         st.error(t("watch.gone_topic"))
         return
@@ -111,7 +111,7 @@ def draw_setup_hint() -> None:
 def draw_start_page() -> None:
     """Draw the page without a selected run: form, watched topics and earlier reports."""
     layout.draw_header(t("news.title"), t("news.lead"))
-    if application.readiness(owner=current_owner())["news"].state == "missing":
+    if get_application().readiness(owner=current_owner())["news"].state == "missing":
         draw_setup_hint()
     draw_form()
     draw_watched_topics()

@@ -16,7 +16,7 @@ import streamlit as st
 
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import day_column_format, source_name, t, tool_name
-from research import Plan, Task, application, build_edited_plan, has_shared_tasks
+from research import Plan, Task, build_edited_plan, has_shared_tasks, sources_by_name
 
 COLUMNS = ("subject", "part", "query", "source")
 NEWS_COLUMNS = ("tool", "start", "end")
@@ -94,12 +94,12 @@ def has_unused_dates(table: pd.DataFrame) -> bool:
 
 def _source_tools(source: str) -> Mapping[str, str]:
     """Return the descriptions of the search tools of a source, by tool name."""
-    return application.known_sources()[source].tool_descriptions if source in application.known_sources() else {}
+    return sources_by_name()[source].tool_descriptions if source in sources_by_name() else {}
 
 
 def _first_source(sources: Sequence[str]) -> str:
     """Return the first source preferred for reports, else the first source."""
-    known = application.known_sources()
+    known = sources_by_name()
     return next((name for name in sources if name in known and known[name].is_preferred_for_reports), sources[0])
 
 

@@ -38,8 +38,8 @@ from research import (
     Run,
     StoreError,
     answer_tables,
-    application,
     explain_failure,
+    get_application,
     group_failures,
     number_draft,
     number_report_answer,
@@ -133,14 +133,14 @@ def draw_stop_buttons(run: Run, run_progress: progress.RunProgress) -> None:
     """
     key = f"stopping_{run.id}"
     if st.button(t("run.stop"), key=f"stop_{run.id[:8]}", icon=":material/stop_circle:"):
-        application.stop_run(run.id, owner=current_owner())
+        get_application().runs.stop(run.id, owner=current_owner())
         st.session_state[key] = "run.stopping"
     if (
         run.status != "queued"
         and not run_progress.is_writing
         and st.button(t("run.write"), key=f"write_{run.id[:8]}", icon=":material/edit_note:", help=t("run.write_help"))
     ):
-        application.stop_run(run.id, write_only=True, owner=current_owner())
+        get_application().runs.stop(run.id, write_only=True, owner=current_owner())
         st.session_state[key] = "run.ending"
     if message_key := st.session_state.get(key):
         st.caption(t(message_key), width="content")
@@ -149,12 +149,12 @@ def draw_stop_buttons(run: Run, run_progress: progress.RunProgress) -> None:
 def draw_resume_buttons(run: Run) -> None:
     """Draw the buttons that resume a run or write an answer from its findings so far."""
     if st.button(t("run.resume"), key=f"resume_{run.id[:8]}", type="primary", icon=":material/play_arrow:"):
-        application.resume_run(run.id, owner=current_owner())
+        get_application().runs.resume(run.id, owner=current_owner())
         st.rerun()
     if run.status != "failed" and st.button(
         t("run.write_now"), key=f"write_{run.id[:8]}", icon=":material/edit_note:", help=t("run.write_help")
     ):
-        application.resume_run(run.id, write_only=True, owner=current_owner())
+        get_application().runs.resume(run.id, write_only=True, owner=current_owner())
         st.rerun()
 
 
@@ -165,7 +165,7 @@ def draw_more_button(run: Run) -> None:
         key=f"more_{run.id[:8]}",
         icon=":material/travel_explore:",
         help=t("run.more_help"),
-    ) and (further := application.extend_run(run.id, owner=current_owner())):
+    ) and (further := get_application().runs.extend(run.id, owner=current_owner())):
         run_navigation.show_run(further)
         st.rerun()
 
@@ -173,10 +173,10 @@ def draw_more_button(run: Run) -> None:
 def draw_watch_button(run: Run) -> None:
     """Draw the button that watches the topic of a report; nothing for other runs."""
     if run.options.sections:
-        topics = application.watches(owner=current_owner())
+        topics = get_application().watches.all(owner=current_owner())
         is_watched = any(run.id in (topic.id, topic.latest) or topic.topic == run.question for topic in topics)
         watch.draw_watch_button(
-            run.id[:8], lambda: application.watch_topic(run.id, owner=current_owner()), is_watched=is_watched
+            run.id[:8], lambda: get_application().watches.add(run.id, owner=current_owner()), is_watched=is_watched
         )
 
 
@@ -192,7 +192,7 @@ def draw_instruction_form(run: Run, run_progress: progress.RunProgress) -> None:
 
     Only a run with a model that has not begun to write takes instructions.
     """
-    if run_progress.is_writing or application.get_services(owner=current_owner()).models_for(run.options) is None:
+    if run_progress.is_writing or get_application().services_for(current_owner()).models_for(run.options) is None:
         return
     with (
         st.form(f"instruct_{run.id[:8]}", clear_on_submit=True, border=False),
@@ -206,13 +206,17 @@ def draw_instruction_form(run: Run, run_progress: progress.RunProgress) -> None:
             autocomplete="off",
         )
         is_sent = st.form_submit_button(t("run.instruct_send"), key=f"instruct_send_{run.id[:8]}")
-    if is_sent and instruction.strip() and not application.add_instruction(run.id, instruction, owner=current_owner()):
+    if (
+        is_sent
+        and instruction.strip()
+        and not get_application().runs.add_instruction(run.id, instruction, owner=current_owner())
+    ):
         st.toast(t("run.instruct_late"))
 
 
 def draw_waiting(run: Run) -> None:
     """Draw the question or the plan that a waiting run needs an answer to."""
-    report = application.report(run.id, owner=current_owner())
+    report = get_application().runs.report(run.id, owner=current_owner())
     if report and report.is_awaiting_clarification and report.clarification:
         draw_clarification(run, report.clarification)
     elif report:
@@ -224,7 +228,7 @@ def draw_clarification(run: Run, clarification: Clarification) -> None:
     draw_header(run, load_progress(run))
 
     def answer(said: str) -> None:
-        application.answer_clarification(run.id, said, owner=current_owner())
+        get_application().runs.answer_clarification(run.id, said, owner=current_owner())
 
     with st.container(border=True, key="asked_back"):
         st.markdown(f"**{escape_markdown(clarification.question)}**")
@@ -264,13 +268,13 @@ def draw_approval(run: Run, report: Report) -> None:
         draw_table_approval(run, report.plan, report.plan.grid)
         return
     run_options.fill_widgets(run.id, run.options)
-    edited = plan.edit_plan(report.plan, tuple(application.get_application().sources), f"approve_plan_{run.id[:8]}")
+    edited = plan.edit_plan(report.plan, tuple(get_application().sources), f"approve_plan_{run.id[:8]}")
     with st.container(horizontal=True, vertical_alignment="center"):
         is_approved = st.button(
             t("run.approve"), type="primary", key=f"approve_{run.id[:8]}", disabled=bool(plan.find_faults(edited))
         )
         if st.button(t("run.discard"), key=f"discard_{run.id[:8]}", help=t("run.discard_help")):
-            application.stop_run(run.id, owner=current_owner())
+            get_application().runs.stop(run.id, owner=current_owner())
             st.rerun()
         run_options.draw_options()
         if chosen := run_options.chosen_options():
@@ -280,7 +284,7 @@ def draw_approval(run: Run, report: Report) -> None:
     elif is_approved and not edited.tasks:
         st.error(t("plan.none"))
     elif is_approved:
-        application.approve_run(run.id, plan=edited, options=chosen, owner=current_owner())
+        get_application().runs.approve(run.id, plan=edited, options=chosen, owner=current_owner())
         st.rerun()
 
 
@@ -293,11 +297,11 @@ def draw_table_approval(run: Run, proposed: Plan, table: Grid) -> None:
             t("tables.fill"), type="primary", key=f"fill_{run.id[:8]}", disabled=not (edited.rows and edited.columns)
         )
         if st.button(t("run.discard"), key=f"discard_{run.id[:8]}", help=t("run.discard_help")):
-            application.stop_run(run.id, owner=current_owner())
+            get_application().runs.stop(run.id, owner=current_owner())
             st.rerun()
         run_options.draw_estimate(run.options, ready)
     if is_approved:
-        application.approve_run(run.id, plan=ready, owner=current_owner())
+        get_application().runs.approve(run.id, plan=ready, owner=current_owner())
         st.rerun()
 
 
@@ -308,7 +312,7 @@ def load_progress(run: Run, owner: str = "") -> progress.RunProgress:
         views.clear()
         views[run.id] = progress.RunProgress()
     view: progress.RunProgress = views[run.id]
-    return view.apply(application.events(run.id, view.seq, owner=owner or current_owner()))
+    return view.apply(get_application().runs.events(run.id, view.seq, owner=owner or current_owner()))
 
 
 @st.fragment(run_every=POLL_SECONDS)
@@ -331,7 +335,7 @@ def draw_active_run(run_id: str, *, is_fast: bool) -> None:
     """
     owner = current_owner()
     try:
-        run = application.get_run(run_id, owner=owner)
+        run = get_application().runs.get_run(run_id, owner=owner)
         if run is None:
             st.rerun()
         view = load_progress(run, owner)
@@ -340,7 +344,7 @@ def draw_active_run(run_id: str, *, is_fast: bool) -> None:
         return
     draw_header(run, view)
     if run.status == "queued" and not view.is_planned:
-        runs_ahead, is_own = application.queue_position(run.id, owner=current_owner())
+        runs_ahead, is_own = get_application().runs.queue_position(run.id, owner=current_owner())
         reason = t("run.turn_own" if is_own else "run.turn")
         position_text = t("run.turn_after", n=runs_ahead) if runs_ahead else t("run.turn_next")
         st.info(f"{reason} {position_text}", icon=":material/hourglass_top:")
@@ -358,14 +362,14 @@ def draw_draft_answer(run: Run, run_progress: progress.RunProgress) -> None:
     """Draw the answer as written so far, with its citations."""
     key, cached = (run.id, *run_progress.handles), st.session_state.get("drafting")
     if cached is None or cached[0] != key:  # findings do not change while the answer is written
-        st.session_state.drafting = cached = (key, application.report(run.id, owner=current_owner()))
+        st.session_state.drafting = cached = (key, get_application().runs.report(run.id, owner=current_owner()))
     if cached[1] is not None:
         answer.draw_draft(cached[1], number_draft(cached[1], run_progress.draft_text, run_progress.handles))
 
 
 def draw_thread(run: Run) -> None:
     """Draw links to the earlier runs that a run follows up, oldest first."""
-    turns = {turn.id: turn for turn in application.turns(run.conversation, owner=current_owner())}
+    turns = {turn.id: turn for turn in get_application().store.turns(run.conversation, owner=current_owner())}
     ancestors: list[Run] = []
     while (parent := turns.get((ancestors or [run])[-1].follows)) and parent not in ancestors:
         ancestors.append(parent)
@@ -381,7 +385,7 @@ def draw_thread(run: Run) -> None:
 def draw_follow_up(run: Run, suggestions: Sequence[str]) -> None:
     """Draw links to follow-up runs, suggested questions and an input for the next question."""
     key = f"follow_up_{run.id[:8]}"
-    for turn in application.turns(run.conversation, owner=current_owner()):
+    for turn in get_application().store.turns(run.conversation, owner=current_owner()):
         if turn.follows == run.id:
             st.page_link(
                 page_script("ask"),
@@ -426,7 +430,7 @@ def draw_finished(run: Run) -> None:
     view = load_progress(run)
     draw_thread(run)
     draw_header(run, view)
-    report = application.report(run.id, owner=current_owner())
+    report = get_application().runs.report(run.id, owner=current_owner())
     if report is None:
         return
     draw_activity(run, view, report)
@@ -498,7 +502,7 @@ def is_empty_answer(report: Report, numbered: CitedAnswer | None) -> bool:
 
 def draw_help() -> None:
     """Draw hints for a run that found nothing."""
-    services = application.get_services(owner=current_owner())
+    services = get_application().services_for(current_owner())
     hints = [t("nothing.help")]
     if not services.web.live_providers:
         hints.append(t("nothing.web"))
@@ -563,7 +567,7 @@ def draw_rerun(run: Run, old_plan: Plan) -> None:
     """Draw the plan of a finished run, to edit and start as a new run."""
     with st.expander(t("plan.rerun"), key=f"again_{run.id[:8]}", icon=":material/edit_note:"):
         st.caption(t("plan.rerun_help"))
-        edited = plan.edit_plan(old_plan, tuple(application.get_application().sources), f"again_plan_{run.id[:8]}")
+        edited = plan.edit_plan(old_plan, tuple(get_application().sources), f"again_plan_{run.id[:8]}")
         if st.button(
             t("plan.rerun_start"),
             key=f"again_start_{run.id[:8]}",

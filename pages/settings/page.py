@@ -1,6 +1,6 @@
 """Settings page: a person's own effort, limits, models, search, keys and language.
 
-`research.application` validates and stores every choice. A stored key is never shown again.
+The application's preferences validate and store every choice. A stored key is never shown again.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from pages.shared.locale_format import LANGUAGE_NAMES
 from pages.shared.localization import current_language, format_duration, source_name, t
 from pages.shared.login import current_owner
 from research import (
+    PROVIDERS,
     ConnectionCheck,
     KeyStatus,
     SettingChoice,
     SettingError,
-    application,
     explain_failure,
+    get_application,
     has_message,
 )
 
@@ -66,7 +67,6 @@ ADVANCED_SETTINGS = {
     "SIGHTLINE_DOMAINS",
 }  # the section is opened if one is wrong
 SEARCH_MODES = {"auto": "settings.search_auto", "own": "settings.search_own", "off": "settings.search_off"}
-WEB_PROVIDERS = application.web_providers()
 TESTED_KEY_NAME = "settings_testing"  # in the session: name of the key to be tested
 TEST_OUTCOMES = {  # message, colour and icon by outcome of a key test
     "works": ("settings.test_works", "green", ":material/check_circle:"),
@@ -93,7 +93,7 @@ def field_value(name: str) -> Any:
 
 def save_settings(values: dict[str, str]) -> None:
     """Save settings, or note the invalid ones for display at their fields."""
-    wrong = application.save_choices(values, owner=current_owner())
+    wrong = get_application().preferences.save_choices(values, owner=current_owner())
     st.session_state.settings_wrong = {name: _problem_message(name) for name in wrong}
     if not wrong:
         confirm_change("settings.saved")
@@ -109,7 +109,10 @@ def save_form(key_names: Sequence[str]) -> None:
     if field_value("mode") == "own" and not field_value("order"):
         wrong["WEB_SEARCH"] = "settings.search_empty"
     else:
-        wrong |= {name: _problem_message(name) for name in application.save_choices(values, owner=current_owner())}
+        wrong |= {
+            name: _problem_message(name)
+            for name in get_application().preferences.save_choices(values, owner=current_owner())
+        }
     if not wrong:
         confirm_change("settings.saved")
         return
@@ -181,7 +184,7 @@ def draw_sources_field(name: str) -> None:
     choice = CHOICES_BY_NAME[name]
     st.pills(
         t("settings.sources"),
-        list(application.get_services(owner=current_owner()).sources),
+        list(get_application().services_for(current_owner()).sources),
         selection_mode="multi",
         default=[source for source in choice.value.split(",") if source],
         key=widget_key(name),
@@ -346,7 +349,7 @@ def draw_search() -> None:
     )
     st.multiselect(
         t("settings.search_order"),
-        WEB_PROVIDERS,
+        PROVIDERS,
         choice.value.split(",") if has_own_order else [],
         format_func=lambda one: escape_markdown(source_name(one)),
         key=widget_key("order"),
@@ -363,7 +366,7 @@ def draw_search() -> None:
         placeholder=t("settings.domains_example"),
     )
     draw_field_note("SIGHTLINE_DOMAINS", CHOICES_BY_NAME["SIGHTLINE_DOMAINS"])
-    ready = application.readiness(owner=current_owner())["web"]
+    ready = get_application().readiness(owner=current_owner())["web"]
     if ready.state == "live":
         names = ", ".join(escape_markdown(source_name(provider)) for provider in ready.detail.split(", "))
         st.caption(t("settings.search_now", names=names))
@@ -386,7 +389,7 @@ def save_keys(names: Sequence[str]) -> dict[str, str]:
     if not any(value.strip() for value in values.values()):
         return {}
     try:
-        wrong = application.add_keys(values, remember=remember, owner=current_owner())
+        wrong = get_application().preferences.add_keys(values, remember=remember, owner=current_owner())
     except OSError:
         wrong = {"remember": ""}
     return {name: "settings.keys_unsaved" if name == "remember" else _key_problem_message(name) for name in wrong}
@@ -400,7 +403,7 @@ def _key_problem_message(name: str) -> str:
 
 def forget_key(name: str) -> None:
     try:
-        application.delete_key(name, owner=current_owner())
+        get_application().preferences.delete_key(name, owner=current_owner())
     except OSError:
         st.session_state.settings_wrong = {"remember": "settings.keys_unsaved"}
     else:
@@ -479,7 +482,7 @@ def draw_key_test(state: KeyStatus, names: Sequence[str]) -> None:
         return
     try:
         with st.spinner(t("settings.testing")):
-            check = application.check_key(state.name, typed_values=typed, owner=current_owner())
+            check = get_application().check_key(state.name, typed_values=typed, owner=current_owner())
     except SettingError:
         st.error(t(_key_problem_message(state.name)))
         return
@@ -567,7 +570,7 @@ def draw_keys(states: Sequence[KeyStatus]) -> None:
 def draw_form() -> None:
     """Draw keys, sources, effort and advanced settings in one form with one save button."""
     layout.draw_section_title(t("settings.keys"))
-    statuses = application.key_statuses(owner=current_owner())
+    statuses = get_application().preferences.key_statuses(owner=current_owner())
     states = choose_keys(statuses) if statuses else []
     with st.form("settings", border=False, enter_to_submit=False):
         draw_keys(states)
@@ -599,7 +602,7 @@ def draw_connection_test() -> None:
     if not test:
         return
     with st.spinner(t("status.checking")):
-        checks = application.check_connections(owner=current_owner())
+        checks = get_application().check_connections(owner=current_owner())
     if not checks:
         st.info(t("status.nothing_to_check"))
     for check in checks:
@@ -628,7 +631,7 @@ def draw_check(check: ConnectionCheck) -> None:
 
 def save_language() -> None:
     language = field_value("language")
-    application.set_preference("language", None if language == "browser" else language, owner=current_owner())
+    get_application().store.set_preference(current_owner(), "language", None if language == "browser" else language)
     if language in ("zh", "en"):
         st.session_state.lang = language
     else:
@@ -639,7 +642,7 @@ def save_language() -> None:
 
 def draw_appearance() -> None:
     layout.draw_section_title(t("settings.appearance"))
-    preference = application.preferences(owner=current_owner()).get("language")
+    preference = get_application().store.preferences(current_owner()).get("language")
     names = {"browser": t("settings.language_browser"), **LANGUAGE_NAMES}
     st.segmented_control(
         t("settings.language"),
@@ -650,7 +653,7 @@ def draw_appearance() -> None:
         required=True,
         on_change=save_language,
     )
-    is_off = application.get_application().settings.map_tiles == "off"
+    is_off = get_application().settings.map_tiles == "off"
     st.toggle(
         t("settings.map"),
         CHOICES_BY_NAME["MAP_TILES"].value == "osm",
@@ -664,7 +667,7 @@ def draw_appearance() -> None:
 
 
 def reset_settings() -> None:
-    application.reset_choices(owner=current_owner())
+    get_application().preferences.reset_choices(owner=current_owner())
     confirm_change("settings.reset_done")
 
 
@@ -674,13 +677,13 @@ def draw_reset() -> None:
         st.button(t("settings.reset_do"), key="reset_sure", type="primary", on_click=reset_settings)
 
 
-SETTINGS = application.get_services(owner=current_owner()).settings
+SETTINGS = get_application().services_for(current_owner()).settings
 MODEL_PROVIDERS = SETTINGS.providers
 PROVIDERS_BY_NAME = {provider.name: provider for provider in SETTINGS.services}
-CHOICES_BY_NAME = {choice.name: choice for choice in application.choices(owner=current_owner())}
+CHOICES_BY_NAME = {choice.name: choice for choice in get_application().preferences.choices(owner=current_owner())}
 MODELS_BY_SETTING = {
     setting: (spec, missing)
-    for _, setting, spec, missing in application.get_services(owner=current_owner()).model_table()
+    for _, setting, spec, missing in get_application().services_for(current_owner()).model_table()
 }  # by setting of the role
 
 with layout.centered_column("settings"):

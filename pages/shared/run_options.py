@@ -8,7 +8,7 @@ from pages.run import usage
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import source_name, t
 from pages.shared.login import current_owner
-from research import Plan, RunOptions, application
+from research import Plan, RunOptions, get_application
 
 LIMIT_FIELDS = {  # label and step of each limit
     "searches": ("ask.searches", 1),
@@ -20,7 +20,7 @@ LIMIT_FIELDS = {  # label and step of each limit
 
 def draw_estimate(options: RunOptions, plan: Plan | None = None) -> None:
     """Draw the estimated usage of a run."""
-    facts = usage.estimate_text(application.estimate_usage(options, plan=plan, owner=current_owner()))
+    facts = usage.estimate_text(get_application().estimate_usage(options, plan=plan, owner=current_owner()))
     st.caption(t("ask.estimate", facts=facts), width="content")
 
 
@@ -56,17 +56,17 @@ def draw_options() -> None:
             st.slider(t("ask.loops"), 0, 10, key="loops")
         st.pills(
             t("ask.sources"),
-            list(application.get_application().sources),
+            list(get_application().sources),
             selection_mode="multi",
             format_func=lambda name: escape_markdown(source_name(name)),
             key="sources",
         )
         _draw_notebook_choice()
-        if application.get_services(owner=current_owner()).models:
+        if get_application().services_for(current_owner()).models:
             st.text_input(t("ask.model"), key="model", help=t("ask.model_help"), max_chars=120)
         st.toggle(t("ask.approve"), key="approve")
         draw_limits()
-        web = application.readiness(owner=current_owner())["web"]
+        web = get_application().readiness(owner=current_owner())["web"]
         if web.state == "missing":
             st.caption(t("ask.no_web", names=web.detail))
 
@@ -74,7 +74,7 @@ def draw_options() -> None:
 def _draw_notebook_choice() -> None:
     """Draw a choice of the notebook that the library quotes from, if the visitor has any."""
     chosen = st.session_state.get("notebook") or ""
-    names = list(dict.fromkeys(["", *application.notebooks(owner=current_owner()), chosen]))
+    names = list(dict.fromkeys(["", *get_application().store.notebooks(current_owner()), chosen]))
     if len(names) > 1:
         st.selectbox(
             t("ask.notebook"),
@@ -109,7 +109,7 @@ def chosen_options() -> RunOptions | None:
         return None
     sections, services = (
         st.session_state.get("of_sections", 0),
-        application.get_services(owner=current_owner()),
+        get_application().services_for(current_owner()),
     )
     report_options = {"sections": sections, "reflections": st.session_state.of_reflections} if sections else {}
     return RunOptions(

@@ -13,7 +13,7 @@ from pages.shared.escaping import escape_markdown
 from pages.shared.localization import current_language, format_number, source_name, t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
-from research import DatabaseSchema, ModelRole, Readiness, application
+from research import DatabaseSchema, ModelRole, Readiness, get_application, sources_by_name
 
 CardState = Literal["live", "sample", "offline", "missing"]
 STATE_COLORS = {"live": "green", "sample": "orange", "offline": "orange", "missing": "red"}
@@ -61,7 +61,7 @@ def build_cards(
     cards = [_source_card(name, entry, schema, documents) for name, entry in readiness.items()]
     usable = [role for role in models if not role.missing_setting]
     names = " · ".join(dict.fromkeys(escape_markdown(role.model) for role in usable))
-    if not usable and (services := application.get_services(owner=current_owner())).has_idle_model:
+    if not usable and (services := get_application().services_for(current_owner())).has_idle_model:
         missing = ", ".join(map(escape_markdown, services.missing_settings))
         return [*cards, Card("models", "missing", t("status.idle", setting=missing))]
     state: CardState = "live" if usable else "missing"
@@ -90,7 +90,9 @@ def _source_card(name: str, readiness: Readiness, schema: DatabaseSchema, docume
     if name != "library":
         if readiness.detail in MISSING_SERVER_SETTINGS:
             return Card(name, readiness.state, t(MISSING_SERVER_SETTINGS[readiness.detail]))
-        set_here = readiness.detail in {choice.name for choice in application.choices(owner=current_owner())}
+        set_here = readiness.detail in {
+            choice.name for choice in get_application().preferences.choices(owner=current_owner())
+        }
         description = "" if set_here else escape_markdown(readiness.detail)
         description = description or (t("status.nothing_asked") if readiness.state == "missing" else "")
         if readiness.withheld:
@@ -136,18 +138,18 @@ def _card_title(card: Card) -> str:
 
 
 def _is_plugin_source(card: Card) -> bool:
-    known = application.known_sources()
+    known = sources_by_name()
     return card.name in known and known[card.name].is_external
 
 
 def _card_icon(card: Card) -> str:
-    known = application.known_sources()
+    known = sources_by_name()
     return known[card.name].icon if card.name in known else "psychology"
 
 
 def _setup_commands(setup_name: str) -> tuple[str, str]:
     """Return the set-up commands of a part: with a key and without one, "" where there is none."""
-    known = application.known_sources()
+    known = sources_by_name()
     if setup_name not in known:
         return SETUP_COMMANDS[setup_name]
     exports = [f"export {setting.name}=VALUE" for setting in known[setup_name].settings]
@@ -196,5 +198,5 @@ def _variable_name(command: str) -> str:
 
 def _settable_names() -> set[str]:
     """Return the names of keys and choices on the settings page."""
-    keys = {state.name for state in application.key_statuses(owner=current_owner())}
-    return keys | {choice.name for choice in application.choices(owner=current_owner())}
+    keys = {state.name for state in get_application().preferences.key_statuses(owner=current_owner())}
+    return keys | {choice.name for choice in get_application().preferences.choices(owner=current_owner())}

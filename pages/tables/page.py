@@ -10,7 +10,7 @@ from pages.shared.localization import format_local_time, format_number, run_quer
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
 from pages.tables import form
-from research import Grid, Plan, QuestionError, RateLimitError, RunOptions, application
+from research import Grid, Plan, QuestionError, RateLimitError, RunOptions, get_application
 
 MAX_TABLES = 20
 
@@ -42,16 +42,16 @@ def draw_form() -> None:
 
 def chosen_options() -> RunOptions | None:
     """Return the options with the selected sources, or None if no source is selected."""
-    defaults = application.get_services(owner=current_owner()).default_options()
+    defaults = get_application().services_for(current_owner()).default_options()
     chosen = st.session_state.get("table_sources", list(defaults.sources))
     return defaults.model_copy(update={"sources": tuple(chosen)}) if chosen else None
 
 
 def draw_sources() -> None:
-    defaults = application.get_services(owner=current_owner()).default_options()
+    defaults = get_application().services_for(current_owner()).default_options()
     st.pills(
         t("ask.sources"),
-        list(application.get_application().sources),
+        list(get_application().sources),
         selection_mode="multi",
         default=list(defaults.sources),
         format_func=lambda name: escape_markdown(source_name(name)),
@@ -62,7 +62,7 @@ def draw_sources() -> None:
 def draw_estimate(grid: Grid) -> None:
     """Draw the number of cells and the estimated number of searches."""
     if chosen := chosen_options():
-        estimate = application.estimate_usage(chosen, plan=Plan(grid=grid), owner=current_owner())
+        estimate = get_application().estimate_usage(chosen, plan=Plan(grid=grid), owner=current_owner())
         cells = format_number(len(grid.rows) * len(grid.columns))
         st.caption(t("tables.costs", cells=cells, searches=format_number(estimate.searches)))
 
@@ -73,7 +73,7 @@ def start_table(question: str, grid: Grid | None) -> None:
         st.error(t("ask.no_sources"))
         return
     try:
-        run = application.start_table(question, grid=grid, options=chosen, owner=current_owner())
+        run = get_application().start_table(question, grid=grid, options=chosen, owner=current_owner())
     except (QuestionError, RateLimitError) as error:
         run_navigation.draw_start_error(error)
         return
@@ -83,7 +83,9 @@ def start_table(question: str, grid: Grid | None) -> None:
 
 def draw_earlier_tables() -> None:
     """Draw links to earlier tables, the latest first."""
-    tables = [table for table in application.recent_runs(owner=current_owner()) if table.options.table][:MAX_TABLES]
+    tables = [table for table in get_application().runs.recent_runs(owner=current_owner()) if table.options.table][
+        :MAX_TABLES
+    ]
     if not tables:
         return
     layout.draw_section_title(t("tables.earlier"))

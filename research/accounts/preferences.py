@@ -156,8 +156,11 @@ class Preferences:
         if self.keys is not None and (value := settings.provider_value(name)):
             self.keys.record_test(owner, name, value, is_refused=is_refused)
 
-    def add_keys(self, values: Mapping[str, str], owner: str, *, remember: bool) -> dict[str, str]:
+    def add_keys(self, values: Mapping[str, str], owner: str, *, remember: bool = False) -> dict[str, str]:
         """Add keys of an owner, ignoring blank ones; with any problem, none is added.
+
+        They are kept until the process ends or, with `remember`, in a file that only the owner of the
+        process can read.
 
         Returns problems by name, without the values. A rejected value is not registered as a
         secret: a mistyped "answer" would be masked in every message of the process.

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     if args.models is not None:
         return _compare_models(args.models, args.json)
-    checks = research.application.check_connections()
+    checks = research.get_application().check_connections()
     if args.json:
         rows = [check.model_dump(mode="json") for check in checks]
         print_output(escape_json(json.dumps(rows, ensure_ascii=False, indent=2)) + "\n")
@@ -50,7 +50,7 @@ def execute(args: argparse.Namespace) -> int:
 def _compare_models(file: str, as_data: bool) -> int:
     """Print whether each known model is listed; the exit code is 1 if one is not."""
     try:
-        comparison = research.application.compare_models(_read_list(Path(file)) if file else None)
+        comparison = research.get_application().compare_models(_read_list(Path(file)) if file else None)
     except ValueError as error:
         raise CommandError(EXIT_USAGE, f"{file} cannot be used as a list: {error}.") from error
     if comparison.failure:

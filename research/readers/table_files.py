@@ -1,6 +1,6 @@
 """Conversion of table files to a DuckDB database: CSV, TSV, Excel, Parquet and JSON lines.
 
-Two steps allow corrections in between: `recognise_tables` detects tables, columns and types,
+Two steps allow corrections in between: `detect_tables` detects tables, columns and types,
 `load_tables` writes them. No value is dropped: a column with a value of another type, such as a
 word among numbers, stays text and is reported.
 
@@ -146,16 +146,17 @@ class Correction(Record):
     columns: dict[str, tuple[str, FileColumnType | Literal[""]]] = Field(default_factory=dict)
 
 
-def recognise_tables(
-    path: Path, name: str, corrections: Mapping[str, Correction] | None = None
+def detect_tables(
+    path: Path, name: str = "", corrections: Mapping[str, Correction] | None = None
 ) -> tuple[FileTable, ...]:
-    """Detect the tables of a file originally called `name`.
+    """Detect the tables of a file originally called `name`, "" for the name of its path.
 
     Corrections are keyed by sheet, "" for formats without sheets.
 
     Raises:
         UnreadableTableError: there are none, or they are too large.
     """
+    name = name or path.name
     display_name = _display_name(name)
     kind = Path(name).suffix.lower()
     if kind not in TABLE_SUFFIXES:

@@ -402,7 +402,12 @@ class HistoryIndex:
         transaction.execute(sql.UPDATE_CONVERSATION["words"], id_=key, value=words)
 
     def set_tags(self, owner: str, conversation: str, tags: Sequence[str]) -> tuple[str, ...]:
-        """Replace the tags of a conversation. Return them as stored."""
+        """Replace the tags of an owner's conversation.
+
+        Return them as stored: without "#", without duplicates, at most ten of 40 characters each.
+        """
+        if not self.database.read(sql.LIST_TURNS, conversation=conversation, owner=owner):
+            return ()
         normalized = normalize_tags(tags, self.tags(owner))
         with self.database.transaction() as transaction:
             transaction.execute(sql.ADD_CONVERSATION, **sql.NEW_CONVERSATION_VALUES, id=conversation)

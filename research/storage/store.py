@@ -520,8 +520,12 @@ class Store:
         rows = self.database.read(sql.LIST_ALL_TURNS, conversation=conversation, owner=owner)
         return _readable(_run, rows)
 
-    def update_conversation(self, conversation: str, *, title: str | None = None, pinned: bool | None = None) -> None:
-        """Set the title of a conversation, or pin or unpin it."""
+    def update_conversation(
+        self, conversation: str, owner: str, *, title: str | None = None, pinned: bool | None = None
+    ) -> None:
+        """Set the title of an owner's conversation ("" restores its first question), or pin or unpin it."""
+        if not self.turns(conversation, owner):
+            return
         values = {"title": title, "pinned": None if pinned is None else int(pinned)}
         with self.database.transaction() as transaction:
             transaction.execute(sql.ADD_CONVERSATION, **sql.NEW_CONVERSATION_VALUES, id=conversation)

@@ -14,10 +14,9 @@ from typing import Any, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from research.core.records import EventEmitter
-from research.core.settings import Role
 from research.core.text.tokenizer import detect_language
-from research.models.chat import Chat, Prompt, PromptBuilder
-from research.models.prompting import BASE_INSTRUCTIONS, fence, object_schema
+from research.models.chat import ChatProvider
+from research.models.prompting import BASE_INSTRUCTIONS, Prompt, PromptBuilder, fence, object_schema
 from research.models.token_counts import estimate_tokens
 
 MAX_SQL_CHARS = 4_000  # characters of a statement
@@ -66,10 +65,6 @@ class Statement(_ModelReply):
     why: str = ""
 
 
-class _ChatProvider(Protocol):
-    def chat(self, role: Role) -> Chat: ...
-
-
 class _RowData(Protocol):
     @property
     def names(self) -> tuple[str, ...]: ...
@@ -83,7 +78,7 @@ class SQLWriter:
 
     def __init__(
         self,
-        models: _ChatProvider,
+        models: ChatProvider,
         dialect: str,
         schema: str,
         find_examples: Callable[[str], Sequence[tuple[str, str]]] = lambda question: (),

@@ -19,9 +19,9 @@ from research.core.deadlines import pause_deadlines
 from research.core.errors import REDIRECT_STATUSES, ServiceError, error_from_status
 from research.core.records import EventEmitter, Failure, FailureReason, Usage, fingerprint
 from research.core.text.tokenizer import is_blank
-from research.models.chat import retry
 from research.models.clients import ModelClients
 from research.models.gemini import count_member, get_member, list_member
+from research.models.retries import retry
 from research.models.roles import ModelSpec
 from research.sources.base import STEP_RESULTS
 from research.sources.web.google_provider import GoogleProvider, grounded_result

@@ -16,10 +16,10 @@ from research.core.errors import ServiceError
 from research.core.records import EventEmitter, Failure, FailureReason, Usage
 from research.core.text.tokenizer import is_blank
 from research.models.capabilities import PAGES, THINKING, find_refused_feature, thinking_arguments, thinking_level
-from research.models.chat import retry
 from research.models.clients import ModelClients
 from research.models.errors import UnsupportedFeatureError
 from research.models.gemini import count_member, generate_content, get_member, list_member
+from research.models.retries import retry
 from research.models.roles import DEFAULT_MODELS, ModelSpec, role_models
 from research.models.token_counts import fill_missing_counts
 from research.sources.web.google_provider import GoogleProvider, grounded_result

@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from research.core.errors import ServiceError
 from research.core.records import Failure, Readiness, Span
-from research.models.chat import missing_key_error
 from research.models.clients import ModelClients
 from research.models.errors import classify_error
+from research.models.retries import missing_key_error
 from research.models.roles import ModelSpec
 from research.sources.web.grounding import GroundedText
 from research.sources.web.provider import SearchResult
