@@ -158,13 +158,13 @@ from .sources.database.semantic_model import Metric as Metric
 from .sources.database.semantic_model import SemanticModel as SemanticModel
 from .sources.database.uploads import Upload as Upload
 from .sources.library.index import Library as Library
-from .sources.library.index import SearchHit as SearchHit
 from .sources.library.ingestion import IngestionJob as IngestionJob
 from .sources.library.listing import DocumentEntry as DocumentEntry
 from .sources.library.listing import DocumentQuery as DocumentQuery
 from .sources.library.ocr import OCR_INSTALL as OCR_INSTALL
 from .sources.library.rejected_files import page_ranges as page_ranges
 from .sources.library.scans import Scan as Scan
+from .sources.library.search import SearchHit as SearchHit
 from .sources.news.stories_command import UnreadableItemsError as UnreadableItemsError
 from .sources.news.stories_command import stories_json as stories_json
 from .sources.places.offline import sample_places as sample_places

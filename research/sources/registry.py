@@ -25,15 +25,7 @@ from research.sources.base import Dependencies, QueryType, ResultType, Retriever
 log = logging.getLogger(__name__)
 
 ENTRY_POINT_GROUP = "sightline.sources"
-BUILT_IN_SOURCES = (
-    "web",
-    "wikidata",
-    "news",
-    "papers",
-    "places",
-    "database",
-    "library",
-)  # in display order
+BUILT_IN_SOURCES = ("web", "wikidata", "news", "papers", "places", "database", "library")  # in display order
 MAX_LABEL_CHARS, MAX_TEXT_CHARS = 40, 300
 _NAME_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _SETTING_PATTERN = re.compile(r"[A-Z][A-Z0-9_]{1,63}")
@@ -171,14 +163,14 @@ def _load_entry_point(entry_point: EntryPoint, loaded: Mapping[str, Source]) -> 
 def _guard_is_default(source: Source) -> Callable[[SourceStatus], bool]:
     """Wrap the source's `is_default`; an exception counts as False."""
 
-    def usual(standing: SourceStatus) -> bool:
+    def is_default(status: SourceStatus) -> bool:
         try:
-            return bool(source.is_default(standing))
+            return bool(source.is_default(status))
         except Exception:
-            log.exception("the source %s does not know whether it is usual", source.name)
+            log.exception("the source %s failed when it was asked whether it is a default", source.name)
             return False
 
-    return usual
+    return is_default
 
 
 def _is_name_taken(source: Source, loaded: Mapping[str, Source]) -> bool:

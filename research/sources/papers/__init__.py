@@ -40,7 +40,7 @@ SOURCE = Source(
     prompt_phrase="abstracts of scholarly papers, mostly in English",
     build=_build_retriever,
     icon="article",
-    is_default=lambda standing: standing.state == "live",
+    is_default=lambda status: status.state == "live",
     is_cacheable=True,
     test_query="penicillin",
     setup_commands=("", "export SIGHTLINE_OPEN_SOURCES=on"),

@@ -31,7 +31,7 @@ SOURCE = Source(
     "with its reference; name the thing and the fact, in a few words",
     build=_build_retriever,
     icon="fact_check",
-    is_default=lambda standing: standing.state == "live",
+    is_default=lambda status: status.state == "live",
     is_cacheable=True,
     test_query="Mount Everest",
     setup_commands=("", "export SIGHTLINE_OPEN_SOURCES=on"),
