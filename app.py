@@ -34,7 +34,7 @@ from pages.middleware.polling import PollingMiddleware  # noqa: E402
 from pages.middleware.rate_limits import RateLimitMiddleware  # noqa: E402
 from pages.middleware.upload_limits import UploadLimitMiddleware  # noqa: E402
 from pages.shared import errors, login, temporary_files  # noqa: E402 - needs ROOT on sys.path
-from research import SettingError, StoreError, application, limit_connections  # noqa: E402
+from research import SettingError, StoreError, application, limit_connections, log_to_stderr  # noqa: E402
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +77,7 @@ async def warm_up() -> None:
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
     """Warm up while the server starts to listen, and close the application at shutdown."""
+    log_to_stderr()
     login.lock_login()
     limit_connections()
     loading = asyncio.create_task(warm_up())

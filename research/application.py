@@ -28,11 +28,11 @@ from research.agent.nodes.table import estimate_searches
 from research.core import settings as _settings
 from research.core.coordinates import Point
 from research.core.errors import ServiceError
+from research.core.events import Event, ReportSaved
 from research.core.records import (
     ConnectionCheck,
     Conversation,
     DistanceMatrix,
-    Event,
     Finding,
     Grid,
     Itinerary,
@@ -602,9 +602,10 @@ def saved_report(run_id: str, *, owner: str = "local") -> tuple[Path | None, str
 
     A report that should be in a folder but was written by another process is saved now.
     """
-    saved_events = [event.data for event in events(run_id, owner=owner) if event.kind == "saved"]
+    saved_events = [event.data for event in events(run_id, owner=owner) if isinstance(event.data, ReportSaved)]
     if saved_events:
-        return Path(saved_events[-1]["report"]) if saved_events[-1]["report"] else None, saved_events[-1]["problem"]
+        saved = saved_events[-1]
+        return Path(saved.report) if saved.report else None, saved.problem
     run = get_run(run_id, owner=owner)
     files = get_application().runs.resources.report_files
     if run is None or run.status != "done":

@@ -113,7 +113,7 @@ def test_a_report_that_was_broken_off_is_loaded_and_nothing_is_repeated(
         pass
 
     def progress(event: Event) -> None:
-        if event.kind == "section" and event.data["step"] == "reflecting":
+        if event.kind == "section_advanced" and event.data.step == "reflecting":
             raise Enough
 
     with pytest.raises(Enough):
@@ -127,10 +127,10 @@ def test_a_report_that_was_broken_off_is_loaded_and_nothing_is_repeated(
     events: list[Event] = []
     report = load_report(state, progress=events.append)
     assert report.run.status == "done" and report.run.id == run.id
-    found = [event for event in events if event.kind == "found"]
-    assert any(event.data["reused"] for event in found)
+    found = [event for event in events if event.kind == "task_finished"]
+    assert any(event.data.reused for event in found)
     made = [body["query"] for body in tavily.bodies][len(before) :]
-    finished = {e.data["task"]["query"] for e in found if e.data["reused"]}
+    finished = {e.data.task.query for e in found if e.data.reused}
     assert not finished & set(made)
     assert model.calls("outline") == 1
 

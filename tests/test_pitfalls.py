@@ -770,7 +770,7 @@ def test_no_address_appears_that_was_not_gathered(shared: Application, gemini: F
 def test_a_stopped_run_stops_within_the_call_and_goes_on_where_it_was(shared: Application, gemini: FakeGemini) -> None:
     gemini.fail("search", "hang", matching="数据")
     run = shared.runs.start(ZH, options=RunOptions(sources=("web",), loops=1))
-    until(lambda: len([e for e in shared.runs.events(run.id) if e.kind == "found"]) == 2)
+    until(lambda: len([e for e in shared.runs.events(run.id) if e.kind == "task_finished"]) == 2)
     shared.runs.stop(run.id)
     stopped = over(shared, run.id, "stopped")
     until(lambda: any(call.left for call in gemini.log))

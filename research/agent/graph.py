@@ -41,6 +41,22 @@ from research.agent.nodes.search import run_search
 from research.agent.nodes.section import write_section
 from research.agent.nodes.table import fill_row
 from research.core.errors import ServiceError
+from research.core.events import (
+    AnswerWritten,
+    ClarificationNeeded,
+    DatabaseStepTaken,
+    InstructionApplied,
+    PlanMade,
+    QuestionParsed,
+    ReflectionMade,
+    ReflectionSkipped,
+    RunEvent,
+    TaskFinished,
+    TaskStarted,
+    ToolCalled,
+    UsageRecorded,
+    WritingStarted,
+)
 from research.core.records import (
     Answer,
     Cell,
@@ -120,15 +136,17 @@ NodeFunction = Callable[..., Any]
 def _event_emitter(runtime: GraphRuntime, task_id: str = "") -> EventEmitter:
     send_event = runtime.context.send_event
 
-    def emit(kind: str, /, **data: Any) -> None:
-        send_event(kind, {**data, "task": task_id} if kind == "usage" else data)
+    def emit(event: RunEvent, /) -> None:
+        """Send an event; those that a source emits about its search get the id of the search."""
+        is_of_task = isinstance(event, UsageRecorded | ToolCalled | DatabaseStepTaken)
+        send_event(event.model_copy(update={"task": task_id}) if is_of_task else event)
 
     return emit
 
 
 async def _plan_node(state: GraphState, runtime: GraphRuntime) -> dict[str, Any]:
     question = clean_question(state["asked"] or "").model_copy(update={"before": runtime.context.memory})
-    _event_emitter(runtime)("question", text=question.text, language=question.language)
+    _event_emitter(runtime)(QuestionParsed(text=question.text, language=question.language))
     return await _plan_question(question, runtime)
 
 
@@ -139,9 +157,9 @@ async def _plan_question(question: Question, runtime: GraphRuntime) -> dict[str,
     if isinstance(plan, Draft):
         answer = build_answer(question, plan, (), context.clock())
         return {**update, "answer": answer, "pending": []}
-    emit("plan", plan=plan.model_dump(mode="json"))
+    emit(PlanMade(plan=plan))
     if plan.unclear and context.clarification is None and context.plan is None:
-        emit("unclear", **plan.unclear.model_dump(mode="json"))
+        emit(ClarificationNeeded(clarification=plan.unclear))
         update["unclear"] = True
     update["question"] = standalone_question(question, plan)
     pending = list(plan.tasks) if context.options.loops else []
@@ -169,7 +187,7 @@ def _add_instructions(question: Question, runtime: GraphRuntime) -> Question:
     instructions = runtime.context.instructions()
     if not instructions:
         return question
-    _event_emitter(runtime)("heeded", count=len(instructions))
+    _event_emitter(runtime)(InstructionApplied(count=len(instructions)))
     return question.model_copy(update={"added": (*question.added, *instructions)})
 
 
@@ -179,7 +197,7 @@ async def _approval_node(state: GraphState, runtime: GraphRuntime) -> dict[str, 
     if context.plan is None:
         interrupt("the plan")
     plan = context.plan or state["plan"]
-    emit("plan", plan=plan.model_dump(mode="json"))
+    emit(PlanMade(plan=plan))
     rounds = context.options.loops
     pending = list(plan.tasks) if rounds else []
     return {"plan": plan, "pending": pending, "rounds": rounds, "approved": True}
@@ -218,7 +236,7 @@ async def _reflection_node(state: GraphState, runtime: GraphRuntime) -> dict[str
     except RunEndedError as ended:
         budget.record_skip(ended.reason)
         return {"pending": []}
-    emit("reflection", **reflection.model_dump(mode="json"))
+    emit(ReflectionMade(reflection=reflection))
     pending = list(reflection.follow_ups)
     return {
         "reflections": [reflection],
@@ -240,14 +258,15 @@ async def _answer_node(state: GraphState, runtime: GraphRuntime) -> dict[str, An
         has_searched = state["rounds"] and not (plan.recalled or plan.outline or plan.grid)
         if len(state.get("reflections", [])) < state["round"] and has_searched:
             is_last = state["round"] >= state["rounds"]
-            emit("reflection", round=state["round"], skipped=True, last=is_last)
+            emit(ReflectionSkipped(round=state["round"], last=is_last))
             is_incomplete = is_incomplete or bool(findings and not is_last)
         if is_incomplete:  # a resumed run recorded this reason before it paused
             context.budget.record_skip(context.budget.reflection_block_reason or "stopped")
-        emit("writing")
+        emit(WritingStarted())
         question = _add_instructions(state["question"], runtime)
         answer = await _write_answer({**state, "question": question}, context, emit)
-    emit("answer", quotes=answer.quote_count, cites=answer.cited_span_count, failures=len(answer.failures))
+    counts = {"quotes": answer.quote_count, "cites": answer.cited_span_count, "failures": len(answer.failures)}
+    emit(AnswerWritten(**counts))
     return {"answer": answer, "findings": missing, "unchecked": context.checker is not None}
 
 
@@ -398,7 +417,7 @@ def _with_language(task: Task, question: Question) -> Task:
 
 async def _search_task(task: Task, runtime: GraphRuntime, since: datetime | None = None) -> Finding:
     context, emit = runtime.context, _event_emitter(runtime, task.id)
-    emit("search", task=task.model_dump(mode="json"))
+    emit(TaskStarted(task=task))
     token = STEP_RESULTS.set(context.step_results)
     try:
         finding = await run_search(
@@ -413,20 +432,7 @@ async def _search_task(task: Task, runtime: GraphRuntime, since: datetime | None
         )
     finally:
         STEP_RESULTS.reset(token)
-    emit(
-        "found",
-        task=task.model_dump(mode="json"),
-        passages=finding.passage_count,
-        titles=[evidence.title for evidence in finding.evidence],
-        reason=finding.reason,
-        hint=finding.hint,
-        provider=finding.provider,
-        message=finding.message,
-        beside=[failure.message for failure in finding.failures],
-        seconds=finding.seconds,
-        reused=finding.reused,
-        cached=finding.started.isoformat() if finding.cached else "",
-    )
+    emit(TaskFinished.from_finding(finding))
     return finding
 
 

@@ -48,6 +48,7 @@ DATABASES = "SIGHTLINE_DATABASES"
 CHECKS = ("rules", "model")
 TOKEN = 16  # minimum length in characters
 REPAIRS = ("off", "drop", "rewrite")
+LOG_LEVELS = ("info", "debug", "warning", "error")  # of the log of this program, the default first
 _FIELDS = {  # keys and addresses with a field of their own
     "GEMINI_API_KEY": "gemini_key",
     "GOOGLE_GEMINI_BASE_URL": "gemini_url",
@@ -241,6 +242,7 @@ class Settings(BaseModel):
     report_content: int = 1_500
     output_dir: Path | None = Path(REPORTS)  # None saves no report automatically
     save_states: str = "on"
+    log_level: str = "info"
     mcp_config: str = ""  # MCP configuration file; "" is the one in the data folder
     servers: tuple[ToolServer, ...] = ()  # MCP servers
     unusable: tuple[InvalidToolServer, ...] = ()  # unusable entries of that file
@@ -475,6 +477,7 @@ class Settings(BaseModel):
             ("SEARCH_CONTENT_MAX_LENGTH", str(self.report_content)),
             ("OUTPUT_DIR", str(self.output_dir or "")),
             ("SAVE_INTERMEDIATE_STATES", self.save_states),
+            ("LOG_LEVEL", self.log_level),
             ("SIGHTLINE_MODEL_TIMEOUT", f"{self.model_timeout:g} s"),
             ("SIGHTLINE_MODEL_ATTEMPTS", str(self.model_attempts)),
             ("SIGHTLINE_RETRY_WAIT", f"{self.retry_wait:g} s"),
@@ -1056,6 +1059,7 @@ def load_settings(env: Mapping[str, str] | None = None, *, data_dir: Path | None
         report_content=_whole(env, "SEARCH_CONTENT_MAX_LENGTH", 1_500, 0, 1_000_000),
         output_dir=_folder(env, "OUTPUT_DIR", REPORTS),
         save_states=_switch(env, "SAVE_INTERMEDIATE_STATES", "on"),
+        log_level=_one(env, "LOG_LEVEL", LOG_LEVELS),
         of_sources=tuple(
             (name, SecretStr(_text(env, name) or setting.default)) for name, setting in _brought().items()
         ),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from research.core.deadlines import pause_deadlines
 from research.core.errors import ServiceError
+from research.core.events import RateLimitWait
 from research.core.records import EventEmitter
 
 process_count = 1  # processes that share the limit; each waits that many intervals
@@ -45,13 +46,13 @@ class RateLimiter:
             return slot - now
 
     async def acquire(self, service: str, emit: EventEmitter, max_wait_seconds: float) -> None:
-        """Wait for the next slot and emit "queued" events before and after the wait.
+        """Wait for the next slot and emit a `RateLimitWait` before and after the wait.
 
         Raises:
             ServiceError: The wait would exceed `max_wait_seconds`.
         """
         if (wait := self.reserve(max_wait_seconds, service)) > 0:
-            emit("queued", stage="search", what=service, over=False)
+            emit(RateLimitWait(stage="search", service=service, is_over=False))
             with pause_deadlines():
                 await self.sleep(wait)
-            emit("queued", stage="search", what=service, over=True)
+            emit(RateLimitWait(stage="search", service=service, is_over=True))

@@ -20,7 +20,16 @@ from pydantic import BaseModel
 
 from research.core import tracing
 from research.core.errors import ServiceError
-from research.core.records import EventEmitter, Stage, Usage
+from research.core.events import (
+    PartsUnreadable,
+    PromptUndercounted,
+    RateLimitWait,
+    RetryScheduled,
+    TextWritten,
+    ThinkingUnsupported,
+    UsageRecorded,
+)
+from research.core.records import EventEmitter, Stage
 from research.core.settings import Settings
 from research.core.text.tokenizer import is_blank
 from research.models.capabilities import (
@@ -155,7 +164,8 @@ class Chat:
                 left_out: list[str] = []
                 found = parse_object(text, output_type, schema, left_out.append)
                 if left_out:
-                    emit("parts_unreadable", stage=stage, what=str(self.spec), parts=left_out[:MAX_LISTED_PARTS])
+                    listed = tuple(left_out[:MAX_LISTED_PARTS])
+                    emit(PartsUnreadable(stage=stage, service=str(self.spec), parts=listed))
                 return found
             except OutputFormatError as unfit:
                 problem = str(unfit)
@@ -184,8 +194,7 @@ class Chat:
     async def stream_text(self, prompt: Prompt | PromptBuilder, stage: Stage, emit: EventEmitter) -> ModelReply:
         """Stream a text and return it whole.
 
-        Emits `emit("text", text=...)` for each new stretch, and `restart=True` when the text begins
-        again. An interrupted text is returned with its `error`.
+        Emits a `TextWritten` for each new stretch, with `restart` when the text begins again. An interrupted text is returned with its `error`.
 
         Raises:
             ServiceError: There is no text at all.
@@ -208,7 +217,7 @@ class Chat:
                 if readable:
                     return await self._stream_counted(prompt, written, stage, emit, can_shrink)
                 reply = await self._ask_text(prompt, stage, emit, can_shrink)
-                emit("text", text=reply.text)
+                emit(TextWritten(text=reply.text))
                 return reply
             except ServiceError as error:
                 readable = readable and not isinstance(error, UnfinishedStreamError)
@@ -216,7 +225,7 @@ class Chat:
                 if not is_blank(text):
                     if len(text) > len(best.text):
                         best = ModelReply(text, error=error)
-                    emit("text", text="", restart=True)
+                    emit(TextWritten(text="", restart=True))
                 raise
 
         try:
@@ -346,7 +355,7 @@ class Chat:
         answer = await ask({})
         if THINKING not in refused:
             refused.add(THINKING)
-            emit("unthinking", stage=stage, what=str(self.spec), level=level)
+            emit(ThinkingUnsupported(stage=stage, service=str(self.spec), level=level))
         return answer
 
     async def _invoke_once(
@@ -390,7 +399,7 @@ class Chat:
             message = f"{self.spec} has read only {prompt_tokens} tokens of a longer prompt"
             raise PromptTooLongError(message, PromptOverflow(prompt_tokens, 0))
         if 0 < prompt_tokens < minimum_tokens(sent_text):
-            emit("prompt_undercounted", stage=stage, what=str(self.spec), tokens=prompt_tokens)
+            emit(PromptUndercounted(stage=stage, service=str(self.spec), tokens=prompt_tokens))
 
     async def _stream_counted(
         self, prompt: Prompt, received: list[str], stage: Stage, emit: EventEmitter, can_shrink: bool
@@ -500,14 +509,14 @@ class Chat:
         """Emit the usage of a call; each chunk of a stream reports an increment. Return the prompt
         tokens as counted by the server, 0 if it reports none."""
         counted = [part for part in usages if part]
-        usage = Usage(
+        usage = UsageRecorded(
             stage=stage,
             model=str(self.spec),
             input=sum(part.get("input_tokens", 0) for part in counted),
             output=sum(part.get("output_tokens", 0) for part in counted),
             cached=sum((part.get("input_token_details") or {}).get("cache_read", 0) or 0 for part in counted),
         )
-        emit("usage", **fill_missing_counts(usage, sent_text, written_text).model_dump(mode="json"))
+        emit(fill_missing_counts(usage, sent_text, written_text))
         return usage.input
 
 
@@ -524,7 +533,7 @@ async def retry(
     Only retryable errors are repeated. The answer is parsed after the rate-limiter slot has been
     released and waiting calls have sent their requests. A delay that the service demands is
     observed; after a final quota error with a delay, later calls fail until it is over. A call that
-    our own limits hold back emits "queued" events before and after; no deadline runs meanwhile.
+    our own limits hold back emits a `RateLimitWait` before and after; no deadline runs meanwhile.
 
     Raises:
         ServiceError: The last attempt's error, or one whose wait would be too long.
@@ -535,7 +544,7 @@ async def retry(
         raise ServiceError("quota", message, hint=cooldown.hint, retry_after_seconds=remaining)
 
     def queued(waits: bool) -> None:
-        emit("queued", stage=stage, what=str(spec), over=not waits)
+        emit(RateLimitWait(stage=stage, service=str(spec), is_over=not waits))
 
     limiter = clients.limiter(spec.provider, spec.is_report_server)
     attempts = settings.model_attempts
@@ -561,7 +570,7 @@ async def retry(
                 raise ServiceError(error.reason, message, hint=error.hint, retry_after_seconds=wait) from error
             if is_last:
                 raise
-            emit("waiting", stage=stage, seconds=wait, reason=error.reason, what=str(spec))
+            emit(RetryScheduled(stage=stage, service=str(spec), reason=error.reason, seconds=wait))
             await asyncio.sleep(wait)
     raise AssertionError("at least one attempt is made")
 
@@ -597,10 +606,10 @@ def _emit_new_text(text: str, emitted: str, emit: EventEmitter) -> str:
     """Emit what is new in a text. If emitted text is no longer part of it, it was a thought whose
     closing tag has just arrived: the text restarts."""
     if not text.startswith(emitted):
-        emit("text", text="", restart=True)
+        emit(TextWritten(text="", restart=True))
         emitted = ""
     if len(text) > len(emitted):
-        emit("text", text=text[len(emitted) :])
+        emit(TextWritten(text=text[len(emitted) :]))
     return text
 
 

@@ -7,19 +7,32 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from research.agent.nodes.answer import AnswerNotWrittenError
 from research.agent.nodes.budget import RunBudget, count_worked_seconds
 from research.agent.nodes.report_update import EarlierReport
 from research.agent.reasoner import CitationChecker, OwnedReasoner, Reasoner
 from research.core.errors import ServiceError
-from research.core.records import Answer, Plan, Reflection, Report, Run, RunOptions, RunStatus, Usage
+from research.core.events import (
+    AnswerWritten,
+    PlanMade,
+    ReflectionMade,
+    ReportSaved,
+    RunEvent,
+    SectionAdvanced,
+    StatusChanged,
+    TaskFinished,
+    TextWritten,
+    UsageRecorded,
+)
+from research.core.records import Answer, Plan, Reflection, Report, Run, RunOptions, RunStatus
 from research.core.settings import KEYS, Settings
 from research.core.tracing import RunTrace, TraceExporter, record_usage
 from research.models.prices import add_cost
 from research.runtime.memory import conversation_memory
 from research.runtime.report_files import ReportFiles, describe_write_error
+from research.runtime.run_log import log_event
 from research.sources import registry
 from research.sources.base import Retriever, SupportsOwners, SupportsSelection
 from research.storage.ledger import RunLedger
@@ -35,7 +48,8 @@ log = logging.getLogger(__name__)
 FLUSH_SECONDS = 0.02  # seconds over which events are collected into one write
 TEXT_FLUSH_SECONDS = 0.1  # the same for events of streamed text
 MAX_EARLIER_REPORTS = 10  # earlier reports of a topic that are read for what is already known
-STATE_EVENTS = frozenset({"status", "plan", "found", "section", "usage", "answer"})  # change the saved state
+# Events that change the saved state of a report.
+STATE_EVENTS = (StatusChanged, PlanMade, TaskFinished, SectionAdvanced, UsageRecorded, AnswerWritten)
 RETRY_SECONDS = 0.5  # seconds until a failed write is retried
 
 
@@ -156,7 +170,7 @@ class ActiveRun:
         self.plan: Plan | None = None
         self.reflections: dict[int, Reflection] = {}
         self._resources, self._on_written, self._on_taken = resources, on_written, on_taken
-        self._buffer: list[tuple[datetime, str, dict[str, Any]]] = []
+        self._buffer: list[tuple[datetime, RunEvent]] = []
         self._plan_changed = False  # the plan or a reflection changed and must be stored with its event
         self._outcome: tuple[Plan | None, list[Reflection], Answer | None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -179,8 +193,9 @@ class ActiveRun:
         self._resources = resources
         if not self.is_resumed or resources.uses_models:
             return
-        status_events = [event.data for event in resources.store.events(self.run.id) if event.kind == "status"]
-        if missing := resources.missing_keys(sorted({name for data in status_events for name in data.get("keys", ())})):
+        events = [event.data for event in resources.store.events(self.run.id)]
+        names = {name for event in events if isinstance(event, StatusChanged) for name in event.keys}
+        if missing := resources.missing_keys(sorted(names)):
             raise MissingKeyError(
                 f"{', '.join(missing)} is needed to go on and is not set any more. Enter it on the "
                 "Settings page, then resume: what was found is kept."
@@ -188,8 +203,7 @@ class ActiveRun:
 
     def record_start(self) -> None:
         """Record that the run is under way, with the names of the owner's keys that it uses."""
-        keys = {"keys": list(self._resources.key_names)} if self._resources.key_names else {}
-        self.record_event("status", status="running", **keys)
+        self.record_event(StatusChanged(status="running", keys=self._resources.key_names))
 
     # Budget
 
@@ -282,22 +296,21 @@ class ActiveRun:
 
     # Events
 
-    def handle_event(self, kind: str, data: dict[str, Any]) -> None:
+    def handle_event(self, event: RunEvent, /) -> None:
         """Record an event of a stage and store the plan or reflection it carries.
 
         After the run is closed only usage is recorded: a cancelled call reports it last.
         """
-        if kind == "usage":
-            self._record_usage(data)
+        if isinstance(event, UsageRecorded):
+            self._record_usage(event)
             return
         if self._is_closed:
             return
-        self.record_event(kind, **data)
-        if kind == "plan":
-            self.plan = Plan.model_validate(data["plan"])
-        elif kind == "reflection" and not data.get("skipped"):
-            reflection = Reflection.model_validate(data)
-            self.reflections[reflection.round] = reflection
+        self.record_event(event)
+        if isinstance(event, PlanMade):
+            self.plan = event.plan
+        elif isinstance(event, ReflectionMade):
+            self.reflections[event.reflection.round] = event.reflection
         else:
             return
         self._plan_changed = True
@@ -331,7 +344,7 @@ class ActiveRun:
             unexpected = None if isinstance(error, OSError | StoreError) else error
             log.warning("the report of run %s is not saved: %s", self.run.id, problem, exc_info=unexpected)
         if path or problem:
-            self.record_event("saved", report=str(path or ""), problem=problem)
+            self.record_event(ReportSaved(report=str(path or ""), problem=problem))
 
     def _finished_run(self) -> Run:
         """Return the run as it will be once it is done."""
@@ -344,26 +357,29 @@ class ActiveRun:
 
     def _record_save_error(self, message: str) -> None:
         if not self._is_closed:
-            self.record_event("saved", report="", problem=message)
+            self.record_event(ReportSaved(problem=message))
 
-    def _record_usage(self, data: dict[str, Any]) -> None:
+    def _record_usage(self, usage: UsageRecorded) -> None:
         """Price the usage of a call, record it as an event and charge it to the budget."""
-        usage = add_cost(Usage.model_validate(data), datetime.now(UTC).date())
-        self.record_event("usage", **usage.model_dump(mode="json"))
+        usage = add_cost(usage, datetime.now(UTC).date())
+        self.record_event(usage)
         self.budget.add_usage(usage)
         record_usage(usage)
 
-    def record_event(self, kind: str, **data: Any) -> None:
+    def record_event(self, event: RunEvent) -> None:
         """Add an event to the buffer, to be written together with others of the same moment."""
-        last = self._buffer[-1] if self._buffer else None
-        if kind == "text" and last and last[1] == "text" and not data.get("restart"):
-            last[2]["text"] += data["text"]  # consecutive pieces of text become one event
-            return
-        self._buffer.append((datetime.now(UTC), kind, data))
-        self._state_changed = self._state_changed or kind in STATE_EVENTS
+        is_text = isinstance(event, TextWritten)
+        if isinstance(event, TextWritten) and self._buffer and not event.restart:
+            time, last = self._buffer[-1]
+            if isinstance(last, TextWritten):  # consecutive pieces of text become one event
+                self._buffer[-1] = time, last.model_copy(update={"text": last.text + event.text})
+                return
+        log_event(self.run.id, event)
+        self._buffer.append((datetime.now(UTC), event))
+        self._state_changed = self._state_changed or isinstance(event, STATE_EVENTS)
         self._loop = asyncio.get_running_loop()
         if self._timer is None:
-            self._schedule_flush(TEXT_FLUSH_SECONDS if kind == "text" else FLUSH_SECONDS)
+            self._schedule_flush(TEXT_FLUSH_SECONDS if is_text else FLUSH_SECONDS)
 
     def _schedule_flush(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
@@ -437,7 +453,7 @@ class ActiveRun:
 
     def end(self, status: RunStatus, error: str = "") -> None:
         """Record and write the final status. Raises as `write` does."""
-        self.record_event("status", status=status, error=error)
+        self.record_event(StatusChanged(status=status, error=error))
         self.write(status, error)
 
     def close(self) -> None:

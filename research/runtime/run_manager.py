@@ -16,7 +16,8 @@ from typing import Any, Protocol, TypeVar
 
 from research.agent.nodes.plan import continuation_plan, make_plan, plan_from_question
 from research.agent.nodes.question import clean_question
-from research.core.records import ConnectionCheck, Draft, Event, Plan, Report, Run, RunOptions, ignore_event
+from research.core.events import Event, InstructionAdded
+from research.core.records import ConnectionCheck, Draft, Plan, Report, Run, RunOptions, ignore_event
 from research.export.markdown import collect_report_evidence
 from research.runtime.active_run import RunResources
 from research.runtime.event_loop import EventLoopThread
@@ -260,7 +261,7 @@ class RunManager(ABC):
         run, instruction = self.get_run(run_id, owner=owner), self._trim_instruction(text)
         if run is None or not run.is_active or not instruction:
             return False
-        self.store.append_events(run_id, [(datetime.now(UTC), "instruction", {"text": instruction})])
+        self.store.append_events(run_id, [(datetime.now(UTC), InstructionAdded(text=instruction))])
         self._notify()
         return True
 

@@ -30,6 +30,7 @@ from langgraph.runtime import Runtime
 
 from research.agent.graph import GraphContext, NodeFunction, build_graph
 from research.agent.nodes.answer import AnswerNotWrittenError
+from research.core.events import RunEvent, dump_event
 from research.core.records import Run, RunStatus
 from research.runtime import quickstart
 from research.runtime.active_run import ActiveRun, RunResources
@@ -85,6 +86,12 @@ def _read_request(runtime: Runtime[RunRequest]) -> tuple[RunRequest, str]:
         return replace(request, engine="", **update), uuid.UUID(thread).hex
     except ValueError:
         return replace(request, engine="", **update), uuid.uuid5(uuid.NAMESPACE_URL, thread).hex
+
+
+def _to_chunk(event: RunEvent) -> dict[str, Any]:
+    """Return an event as clients of the stream mode `custom` receive it."""
+    kind, data = dump_event(event)
+    return {"kind": kind, "data": data}
 
 
 class RunFailedError(RuntimeError):
@@ -170,9 +177,9 @@ class ServerWorker:
             if not active_run.run.follows:
                 context = replace(context, memory=quickstart.build_memory(state["messages"]))
 
-        def send_event(kind: str, data: dict[str, Any]) -> None:
-            active_run.handle_event(kind, data)
-            write_chunk({"kind": kind, "data": data})
+        def send_event(event: RunEvent, /) -> None:
+            active_run.handle_event(event)
+            write_chunk(_to_chunk(event))
 
         self._running_nodes[run_request.engine] += 1
         active_run.trace.activate()
@@ -207,7 +214,7 @@ class ServerWorker:
         future = asyncio.run_coroutine_threadsafe(starting, self.loop.asyncio_loop)
         request = await asyncio.wrap_future(future)
         for limit in request.limits:
-            runtime.stream_writer({"kind": "limit_applied", "data": asdict(limit)})
+            runtime.stream_writer(_to_chunk(limit))
         return {**quickstart.NEW_TURN_STATE, "messages": [request.message] if request.message else []}
 
     async def store_outcome(self, state: Mapping[str, Any], runtime: Runtime[RunRequest]) -> dict[str, Any]:
@@ -263,7 +270,7 @@ class ServerWorker:
             raise RunFailedError(str(error)) from None
         active_run = self._open_job(self._store_turn(thread_id, request)).active_run
         for limit in request.limits:
-            active_run.handle_event("limit_applied", asdict(limit))
+            active_run.handle_event(limit)
         return request
 
     def _thread_runs(self, thread_id: str) -> list[Run]:

@@ -9,6 +9,16 @@ from typing import Any
 
 from sqlalchemy import and_, bindparam, delete, func, insert, literal_column, or_, select, update
 
+from research.core.events import (
+    ClarificationAnswered,
+    ClarificationNeeded,
+    InstructionAdded,
+    InstructionApplied,
+    StatusChanged,
+    TaskFinished,
+    UsageRecorded,
+    stored_kinds,
+)
 from research.storage.databases import Upsert
 from research.storage.tables import (
     answer,
@@ -105,14 +115,15 @@ LIST_EVENTS = (
     .where(_EVENT_OF_RUN, event.c.seq > _param("after"))
     .order_by(event.c.seq)
 )
+_DIALOGUE_EVENTS = (ClarificationNeeded, ClarificationAnswered, InstructionAdded, InstructionApplied)
 LIST_DIALOGUE_EVENTS = (  # instructions, and questions of a run with their answers
     select(event.c.time, event.c.kind, event.c.data)
-    .where(_EVENT_OF_RUN, event.c.kind.in_(_literals("unclear", "clarified", "instruction", "heeded")))
+    .where(_EVENT_OF_RUN, event.c.kind.in_(_literals(*stored_kinds(*_DIALOGUE_EVENTS))))
     .order_by(event.c.seq)
 )
 LIST_USAGE_EVENTS = (
     select(event.c.seq, event.c.time, event.c.kind, event.c.data)
-    .where(_EVENT_OF_RUN, event.c.kind.in_(_literals("status", "usage", "found")))
+    .where(_EVENT_OF_RUN, event.c.kind.in_(_literals(*stored_kinds(StatusChanged, UsageRecorded, TaskFinished))))
     .order_by(event.c.seq)
 )
 LIST_USAGE = select(event.c.data).where(_EVENT_OF_RUN, event.c.kind == "usage").order_by(event.c.seq)

@@ -17,11 +17,21 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, TypeAdapter
 
 from research.citations.registry import EvidenceRegistry
+from research.core.events import (
+    ClarificationAnswered,
+    ClarificationNeeded,
+    Event,
+    InstructionAdded,
+    InstructionApplied,
+    RunEvent,
+    StatusChanged,
+    dump_event,
+    parse_event,
+)
 from research.core.records import (
     Answer,
     Clarification,
     Conversation,
-    Event,
     Evidence,
     Finding,
     Instruction,
@@ -150,7 +160,7 @@ class Store:
         with self.database.transaction() as transaction:
             is_held = bool(transaction.fetch_all(sql.LOCK_ENGINE_RUN, run=run_id, by=engine))
             if is_held:
-                event = (datetime.now(UTC), "status", {"status": status, "error": error})
+                event = (datetime.now(UTC), StatusChanged(status=status, error=error))
                 self.append_events(run_id, [event], status, error)
             return is_held
 
@@ -196,7 +206,7 @@ class Store:
     def append_events(
         self,
         run_id: str,
-        events: Iterable[tuple[datetime, str, dict[str, Any]]],
+        events: Iterable[tuple[datetime, RunEvent]],
         status: RunStatus | None = None,
         error: str = "",
         *,
@@ -215,14 +225,9 @@ class Store:
                 raise RunTakenError(run_id)
             last: int = transaction.fetch_all(sql.LAST_EVENT_NUMBER, run=run_id)[0][0]
             rows = [
-                {
-                    "run": run_id,
-                    "seq": last + n,
-                    "time": time.isoformat(),
-                    "kind": kind,
-                    "data": _to_json(data),
-                }
-                for n, (time, kind, data) in enumerate(events, 1)
+                {"run": run_id, "seq": seq, "time": time.isoformat(), "kind": kind, "data": _to_json(data)}
+                for seq, (time, event) in enumerate(events, last + 1)
+                for kind, data in [dump_event(event)]
             ]
             transaction.execute_many(sql.ADD_EVENT, rows)
             if status:
@@ -466,17 +471,17 @@ class Store:
         clarification: Clarification | None = None
         instructions: list[Instruction] = []
         for time, kind, text in self.database.read(sql.LIST_DIALOGUE_EVENTS, run=run_id):
-            with suppress(ValueError, TypeError, LookupError):  # skips an invalid event
-                data = json.loads(text)
-                if kind == "unclear":
-                    clarification = Clarification(**data)
-                elif kind == "clarified" and clarification:
-                    clarification = clarification.model_copy(update={"answer": data["answer"]})
-                elif kind == "instruction":
-                    instructions.append(Instruction(text=data["text"], time=datetime.fromisoformat(time)))
-                elif kind == "heeded":
-                    for index in range(min(data["count"], len(instructions))):
-                        instructions[index] = instructions[index].model_copy(update={"heeded": True})
+            with suppress(ValueError):  # skips text that is no JSON
+                match parse_event(kind, json.loads(text)):
+                    case ClarificationNeeded(clarification=asked):
+                        clarification = asked
+                    case ClarificationAnswered(answer=answer) if clarification:
+                        clarification = clarification.model_copy(update={"answer": answer})
+                    case InstructionAdded(text=instruction):
+                        instructions.append(Instruction(text=instruction, time=datetime.fromisoformat(time)))
+                    case InstructionApplied(count=count):
+                        applied = [item.model_copy(update={"heeded": True}) for item in instructions[:count]]
+                        instructions[:count] = applied
         return clarification, tuple(instructions)
 
     def _earlier_evidence(self, conversation: str, answer: Answer | None, found_ids: Container[str]) -> list[Evidence]:
@@ -707,14 +712,14 @@ class Store:
         with self.database.transaction():
             if not self.approve_run(run_id, engine, None, options):
                 return False
-            self.append_events(run_id, [(datetime.now(UTC), "clarified", {"answer": answer})])
+            self.append_events(run_id, [(datetime.now(UTC), ClarificationAnswered(answer=answer))])
             return True
 
     def stop_waiting_run(self, run_id: str) -> None:
         """Stop a run that waits for approval, unless it has been continued."""
         with self.database.transaction() as transaction:
             if transaction.execute(sql.STOP_WAITING_RUN, run=run_id):
-                event = (datetime.now(UTC), "status", {"status": "stopped", "error": ""})
+                event = (datetime.now(UTC), StatusChanged(status="stopped"))
                 self.append_events(run_id, [event], "stopped")
 
     def close(self) -> None:
@@ -772,4 +777,5 @@ def _parse_conversation(row: Sequence[Any]) -> Conversation:
 
 def _parse_event(run_id: str, row: Sequence[Any]) -> Event:
     seq, time, kind, data = row
-    return Event(run=run_id, seq=seq, time=datetime.fromisoformat(time), kind=kind, data=json.loads(data))
+    event = parse_event(kind, json.loads(data))
+    return Event(run=run_id, seq=seq, time=datetime.fromisoformat(time), data=event)

@@ -127,6 +127,7 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "SIGHTLINE_CONTACT": ("contact", "", " me@example.org", "me@example.org"),
     "OUTPUT_DIR": ("output_dir", Path("query_engine_streamlit_reports"), " /some where/reports ", Path("/some where/reports")),
     "SAVE_INTERMEDIATE_STATES": ("save_states", "on", " False", "off"),
+    "LOG_LEVEL": ("log_level", "info", "WARNING", "warning"),
     "MAP_TILES": ("map_tiles", "osm", "Off", "off"),
     "SIGHTLINE_DATABASES": ("database_file", "", "off", "off"),
     "SIGHTLINE_MCP_CONFIG": ("mcp_config", "", "off", "off"),

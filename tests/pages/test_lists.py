@@ -13,6 +13,7 @@ import pytest
 
 from pages.shared import errors
 from research import Run, RunOptions, application
+from research.core.events import parse_event
 from research.core.records import Language
 from research.storage.history import RunKind, run_kind
 from tests.catalogue import LANGUAGES, WORDS
@@ -171,7 +172,7 @@ def test_documents_are_listed_though_the_time_of_one_cannot_be_read(column: str,
 def test_a_report_is_read_though_what_was_said_to_its_run_cannot_be(data: str, visit: Visit, folder: Path) -> None:
     store = application.get_application().runs.store
     put(store, GOOD)
-    store.append_events(GOOD, [(datetime.now(UTC), kind, {}) for kind in ("unclear", "instruction")])
+    store.append_events(GOOD, [(datetime.now(UTC), parse_event(kind, {})) for kind in ("unclear", "instruction")])
     change(folder, "update event set data=? where kind in ('unclear', 'instruction')", data)
     assert visit(run=GOOD).blocks("quote")
     assert visit("history").errors == []

@@ -223,7 +223,7 @@ def test_the_page_s_way_in_starts_such_a_run(tmp_path: Path, monkeypatch: pytest
     application.close()
     try:
         run = application.start_database_run("  浙江省有多少个5A级景区？ ")
-        assert [event.kind for event in application.follow_run(run.id)][-1] == "status"
+        assert [event.kind for event in application.follow_run(run.id)][-1] == "status_changed"
         report = application.report(run.id)
         assert report is not None and report.run.options.sources == ("database",)
         assert found(report).rows is not None

@@ -14,6 +14,7 @@ import pytest
 
 from research import application
 from research.citations.registry import evidence_id
+from research.core.events import parse_event
 from research.core.records import (
     Answer,
     Column,
@@ -201,7 +202,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         add(status)
     application.get_application().runs.store.add_watch("ann-done")
     used = Usage(stage="write", model="Ann's model").model_dump(mode="json")
-    application.get_application().runs.store.append_events("ann-stopped", [(MADE, "usage", used)])
+    application.get_application().runs.store.append_events("ann-stopped", [(MADE, parse_event("usage", used))])
     application.confirm_statement("Ann's secret?", "SELECT 1", owner=ANN)
     application.set_preference("model", "Ann's", owner=ANN)
     application.add_to_notebook("Ann's notebook", ["secret.md"], owner=ANN)
@@ -224,7 +225,9 @@ def add(status: Any, name: str = "") -> None:
     )  # fmt: skip
     store.add_run(run, None, "")
     found = {"task": {"id": "1.1"}, "reused": False, "reason": None}
-    store.append_events(run.id, [(MADE, "found", found), (MADE, "status", {"status": status, "error": ""})])
+    store.append_events(
+        run.id, [(MADE, parse_event("found", found)), (MADE, parse_event("status", {"status": status, "error": ""}))]
+    )
     answer = Answer(
         title="Ann's secret", language="en", author="Scripted, no model", made=MADE,
         spans=(Span(kind="text", text="Ann's answer."),),

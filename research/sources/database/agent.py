@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from research.core.errors import ServiceError
+from research.core.events import DatabaseStepTaken
 from research.core.records import (
     DatabaseStep,
     DatabaseStepKind,
@@ -139,7 +140,7 @@ class _StepRecorder:
     def add(self, kind: DatabaseStepKind, text: str = "", **more: Any) -> None:
         step = DatabaseStep(kind=kind, text=text, **more)
         self.steps.append(step)
-        self.emit("tool", name=kind, text=text, sql=step.sql, rows=step.rows, seconds=step.seconds)
+        self.emit(DatabaseStepTaken(step=step))
 
 
 class DatabaseAgent:

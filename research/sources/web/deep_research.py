@@ -17,7 +17,8 @@ from typing import Any
 
 from research.core.deadlines import pause_deadlines
 from research.core.errors import REDIRECT_STATUSES, ServiceError, error_from_status
-from research.core.records import EventEmitter, Failure, FailureReason, Readiness, Span, Usage, fingerprint
+from research.core.events import UsageRecorded
+from research.core.records import EventEmitter, Failure, FailureReason, Readiness, Span, fingerprint
 from research.core.text.tokenizer import is_blank
 from research.models.chat import missing_key_error, retry
 from research.models.clients import ModelClients
@@ -215,7 +216,7 @@ class DeepResearch:
         search_counts = [
             count_member(count, "count") or 0 for count in counts if get_member(count, "type") == "google_search"
         ]
-        record = Usage(
+        usage_event = UsageRecorded(
             stage="search",
             model=str(self.spec),
             input=tokens("input", "tool_use"),
@@ -223,7 +224,7 @@ class DeepResearch:
             cached=tokens("cached"),
             searches=sum(search_counts) or len(grounded.executed_queries),
         )
-        emit("usage", **record.model_dump(mode="json"))
+        emit(usage_event)
 
 
 def parse_report(body: Any, retrieved: datetime) -> GroundedText:
