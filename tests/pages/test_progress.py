@@ -192,7 +192,7 @@ def test_without_anything_that_is_paid_for_no_money_is_mentioned() -> None:
 def test_the_text_grows_as_it_is_written_and_begins_anew_where_the_model_does() -> None:
     texts = [RunProgress().apply(WHOLE[:n]).draft_text for n in range(20, 26)]
     assert texts == ["", "", "The to", "The to", "A tower", "A tower stands."]
-    assert RunProgress().apply(WHOLE).handles == {"ab12": ["e1", "p1"]}
+    assert RunProgress().apply(WHOLE).handles == {"ab12": ("e1", "p1")}
 
 
 def test_a_run_that_goes_on_writes_its_text_from_the_beginning() -> None:

@@ -153,7 +153,7 @@ def earlier(usage: Usage, seconds: float, options: RunOptions, **more: Any) -> F
     told: list[tuple[float, str, dict[str, Any]]] = [
         (0, "status", {"status": "running"}),
         (1, "usage", usage.model_dump(mode="json")),
-        (2, "found", {"task": {"id": "1.1"}, "reused": False, "reason": None}),
+        (2, "found", {"task": {"id": "1.1", "source": "web", "query": "q"}, "reused": False, "reason": None}),
         (seconds, "status", {"status": "done"}),
     ]
     events = [

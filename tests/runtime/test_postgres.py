@@ -263,7 +263,7 @@ def test_what_the_server_cannot_hold_becomes_a_sign_that_it_was_there(address: s
     assert found is not None
     assert found.question == "a\ufffd塔"
     assert store.find_finding(["one"], odd.key) is not None
-    assert store.events("one")[0].data == {"text": "a\0b"}
+    assert store.events("one")[0].data == parse_event("x", {"text": "a\0b"})
     store.close()
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from research.core.events import parse_event
+from research.core.events import StatusChanged, parse_event
 from research.core.records import (
     Answer,
     Evidence,
@@ -119,7 +119,7 @@ def test_events_are_numbered_within_their_run_across_calls(store: Store) -> None
         store.append_events("two", [(NOW, parse_event("c", {}))])
     assert [(e.seq, e.kind) for e in store.events("one", 4)] == [(5, "a"), (6, "b")]
     assert [e.seq for e in store.events("two")] == [1, 2, 3]
-    assert store.events("one")[1].data == {"text": "塔\u2028"}
+    assert store.events("one")[1].data == parse_event("b", {"text": "塔\u2028"})
     assert store.events("one")[0].time == NOW
 
 
@@ -499,7 +499,7 @@ def test_a_file_of_the_first_version_is_brought_up_to_date_with_what_it_holds(
     first.close()
     with closing(Store(path)) as store:
         assert store.get_run("one") == run(status="done", options=RunOptions())
-        assert [event.data for event in store.events("one")] == [{"status": "done"}]
+        assert [event.data for event in store.events("one")] == [StatusChanged(status="done")]
         assert store.append_events("one", [(NOW, parse_event("x", {}))]) == 2
         store.increment_counter("amap", "2026-01-02")
     with closing(sqlite3.connect(path)) as db:
