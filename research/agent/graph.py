@@ -20,26 +20,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send, interrupt
-from typing_extensions import TypedDict  # on Python 3.11, pydantic needs this one for JSON schemas
 
 from research.agent.nodes.answer import AnswerNotWrittenError, build_answer, compose_answer
 from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.check import check_answer
-from research.agent.nodes.context import RunContext
-from research.agent.nodes.news_coverage import CoverageBuilder, EarlyCoverage, cover_news, read_ahead
+from research.agent.nodes.news_coverage import CoverageBuilder, cover_news, read_ahead
 from research.agent.nodes.plan import empty_plan, make_plan, standalone_question
 from research.agent.nodes.question import clean_question
 from research.agent.nodes.reflect import reflect_on_findings
 from research.agent.nodes.search import run_search
 from research.agent.nodes.section import write_section
 from research.agent.nodes.table import fill_row
+from research.agent.state import GraphContext, GraphState, RowInput, SectionInput
 from research.core.errors import ServiceError
 from research.core.events import (
     AnswerWritten,
@@ -59,7 +57,6 @@ from research.core.events import (
 )
 from research.core.records import (
     Answer,
-    Cell,
     Draft,
     EventEmitter,
     Finding,
@@ -67,67 +64,10 @@ from research.core.records import (
     Plan,
     Question,
     Readiness,
-    Reflection,
-    ReportSection,
-    Row,
     Task,
 )
 from research.core.tracing import trace_node
 from research.sources.base import STEP_RESULTS
-
-RECURSION_LIMIT = 60  # supersteps: two a round, at most ten rounds, and a reserve
-
-
-_T = TypeVar("_T")
-
-
-def append_items(known: Sequence[_T], new: Sequence[_T] | None) -> list[_T]:
-    """Append to a list of the state; None clears it."""
-    return [] if new is None else [*known, *new]
-
-
-class GraphState(TypedDict, total=False):
-    """The state of a run. `pending` holds the tasks of the current round."""
-
-    asked: str | None
-    question: Question
-    plan: Plan
-    pending: list[Task]
-    round: int
-    rounds: int
-    approved: bool
-    unclear: bool
-    findings: Annotated[list[Finding], append_items]
-    sections: Annotated[list[ReportSection], append_items]
-    cells: Annotated[list[Cell], append_items]
-    reflections: Annotated[list[Reflection], append_items]
-    answer: Answer
-    unchecked: bool
-
-
-@dataclass(frozen=True)
-class GraphContext(RunContext):
-    """The helpers of a run, and what its sections share."""
-
-    running_searches: dict[str, asyncio.Task[Finding]] = field(default_factory=dict)
-    early_coverage: EarlyCoverage = field(default_factory=EarlyCoverage)
-
-
-class SectionInput(TypedDict):
-    """Input of a section node."""
-
-    question: Question
-    plan: Plan
-    part: str
-
-
-class RowInput(TypedDict):
-    """Input of a row node."""
-
-    question: Question
-    plan: Plan
-    row: Row
-
 
 GraphRuntime = Runtime[GraphContext]
 NodeFunction = Callable[..., Any]
@@ -379,11 +319,8 @@ async def _search_once(task: Task, runtime: GraphRuntime, since: datetime | None
     return await new_search, True
 
 
-def _build_search_node() -> Callable[..., Any]:
-    async def search(task: Task, runtime: GraphRuntime) -> dict[str, Any]:
-        return {"findings": [await _search_task(task, runtime)]}
-
-    return search
+async def _search_node(task: Task, runtime: GraphRuntime) -> dict[str, Any]:
+    return {"findings": [await _search_task(task, runtime)]}
 
 
 class _MissingSource:
@@ -436,6 +373,33 @@ async def _search_task(task: Task, runtime: GraphRuntime, since: datetime | None
     return finding
 
 
+def _select_searches(state: GraphState, node_names: Mapping[str, str]) -> list[Send] | str:
+    """Return the rows, sections or searches to start in parallel, or the node that writes."""
+    plan = state.get("plan")
+    if plan and plan.grid:
+        row_inputs = [RowInput(question=state["question"], plan=plan, row=row) for row in plan.grid.rows]
+        return [Send("row", row_input) for row_input in row_inputs]
+    if state["pending"] and plan and plan.outline:
+        question = state["question"]
+        section_inputs = [SectionInput(question=question, plan=plan, part=part.id) for part in plan.parts]
+        return [Send("section", section_input) for section_input in section_inputs]
+    tasks = [task for task in state["pending"] if task.source in node_names]
+    localized = (_with_language(task, state["question"]) for task in tasks)
+    return [Send(node_names[task.source], task) for task in localized] or "finalize_answer"
+
+
+_NODES: tuple[tuple[str, NodeFunction, type[Any] | None], ...] = (  # name, node, input
+    ("generate_query", trace_node("plan", _plan_node), None),
+    ("clarification", trace_node("plan", _clarification_node), None),
+    ("approval", _approval_node, None),
+    ("reflection", trace_node("reflect", _reflection_node), None),
+    ("finalize_answer", trace_node("answer", _answer_node), None),
+    ("check_answer", trace_node("check", _check_node), None),
+    ("section", trace_node("section", _section_node), SectionInput),
+    ("row", trace_node("row", _row_node), RowInput),
+)
+
+
 def build_graph(
     node_names: Mapping[str, str],
     wrap_node: Callable[[str, NodeFunction], NodeFunction] = lambda name, node: node,
@@ -459,41 +423,23 @@ def build_graph(
     """
 
     async def fan_out(state: GraphState) -> list[Send] | str:
-        plan = state.get("plan")
-        if plan and plan.grid:
-            row_inputs = [RowInput(question=state["question"], plan=plan, row=row) for row in plan.grid.rows]
-            return [Send("row", row_input) for row_input in row_inputs]
-        if state["pending"] and plan and plan.outline:
-            question = state["question"]
-            section_inputs = [SectionInput(question=question, plan=plan, part=part.id) for part in plan.parts]
-            return [Send("section", section_input) for section_input in section_inputs]
-        tasks = [task for task in state["pending"] if task.source in node_names]
-        localized = (_with_language(task, state["question"]) for task in tasks)
-        return [Send(node_names[task.source], task) for task in localized] or "finalize_answer"
+        return _select_searches(state, node_names)
 
     async def planned(state: GraphState) -> list[Send] | str:
         if state.get("unclear"):
             return "clarification"
         return await fan_out(state) if state.get("approved", True) else "approval"
 
-    def add(name: str, node: NodeFunction, receives: type[Any] | None = None) -> None:
-        graph.add_node(name, wrap_node(name, node), input_schema=receives)
-
     graph = StateGraph(state_type, context_schema=context_type, input_schema=input_type)
-    add("generate_query", trace_node("plan", _plan_node))
-    add("clarification", trace_node("plan", _clarification_node))
-    add("approval", _approval_node)
-    add("reflection", trace_node("reflect", _reflection_node))
-    add("finalize_answer", trace_node("answer", _answer_node))
-    add("check_answer", trace_node("check", _check_node))
-    add("section", trace_node("section", _section_node), SectionInput)
+    for name, node, receives in _NODES:
+        graph.add_node(name, wrap_node(name, node), input_schema=receives)
     graph.add_edge("section", "finalize_answer")
-    add("row", trace_node("row", _row_node), RowInput)
     graph.add_edge("row", "finalize_answer")
     targets = [*node_names.values(), "section", "row", "finalize_answer"]
-    for name, node in node_names.items():
-        add(node, trace_node(f"search {name}", _build_search_node()), Task)
-        graph.add_conditional_edges(node, _route_after_search, ["reflection", "finalize_answer"])
+    for source, name in node_names.items():
+        node = wrap_node(name, trace_node(f"search {source}", _search_node))
+        graph.add_node(name, node, input_schema=Task)
+        graph.add_conditional_edges(name, _route_after_search, ["reflection", "finalize_answer"])
     if first_node:
         graph.add_node("receive_question", first_node)
         graph.add_edge(START, "receive_question")

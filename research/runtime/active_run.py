@@ -7,12 +7,13 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import Any
 
 from research.agent.nodes.answer import AnswerNotWrittenError
 from research.agent.nodes.budget import RunBudget, count_worked_seconds
 from research.agent.nodes.report_update import EarlierReport
 from research.agent.reasoner import CitationChecker, OwnedReasoner, Reasoner
+from research.agent.state import GraphContext
 from research.core.errors import ServiceError
 from research.core.events import (
     AnswerWritten,
@@ -39,9 +40,6 @@ from research.storage.ledger import RunLedger
 from research.storage.sqlite_files import StoreError, to_store_error
 from research.storage.store import RunTakenError, Store
 from research.storage.write_batcher import WriteBatcher
-
-if TYPE_CHECKING:
-    from research.agent.graph import GraphContext
 
 log = logging.getLogger(__name__)
 
@@ -169,7 +167,7 @@ class ActiveRun:
         self.trace = RunTrace()
         self.plan: Plan | None = None
         self.reflections: dict[int, Reflection] = {}
-        self._resources, self._on_written, self._on_taken = resources, on_written, on_taken
+        self.resources, self._on_written, self._on_taken = resources, on_written, on_taken
         self._buffer: list[tuple[datetime, RunEvent]] = []
         self._plan_changed = False  # the plan or a reflection changed and must be stored with its event
         self._outcome: tuple[Plan | None, list[Reflection], Answer | None] | None = None
@@ -179,18 +177,13 @@ class ActiveRun:
         self._is_closed = False
         self._write_queued = False  # Events added before the pending flush are included in it.
 
-    @property
-    def resources(self) -> RunResources:
-        """The resources that the run uses."""
-        return self._resources
-
     def set_resources(self, resources: RunResources) -> None:
         """Use the resources of the owner as they are when execution begins.
 
         Raises:
             MissingKeyError: the run called models with a key that is no longer set.
         """
-        self._resources = resources
+        self.resources = resources
         if not self.is_resumed or resources.uses_models:
             return
         events = [event.data for event in resources.store.events(self.run.id)]
@@ -203,13 +196,13 @@ class ActiveRun:
 
     def record_start(self) -> None:
         """Record that the run is under way, with the names of the owner's keys that it uses."""
-        self.record_event(StatusChanged(status="running", keys=self._resources.key_names))
+        self.record_event(StatusChanged(status="running", keys=self.resources.key_names))
 
     # Budget
 
     def open_budget(self) -> None:
         """Create the budget of the run; a resumed run continues with what it has used so far."""
-        run, store = self.run, self._resources.store
+        run, store = self.run, self.resources.store
         if self.is_resumed:
             earlier, searches = store.report(run), store.searches(run.id)
             reused = {finding.task.id for finding in earlier.findings if finding.reused}
@@ -220,11 +213,11 @@ class ActiveRun:
 
     def start_trace(self) -> None:
         """Start the trace of the run; spans that this task opens from here on belong to it."""
-        self.trace = self._resources.traces.start_trace(self.run, self.engine, self.is_resumed)
+        self.trace = self.resources.traces.start_trace(self.run, self.engine, self.is_resumed)
 
     def load_progress(self) -> None:
         """Load the stored plan and reflections of a resumed run."""
-        earlier = self._resources.store.report(self.run)
+        earlier = self.resources.store.report(self.run)
         self.plan = earlier.plan
         self.reflections = {reflection.round: reflection for reflection in earlier.reflections}
 
@@ -235,9 +228,7 @@ class ActiveRun:
 
     def context(self) -> GraphContext:
         """Build the context that the nodes of the graph use."""
-        from research.agent.graph import GraphContext
-
-        run, resources = self.run, self._resources
+        run, resources = self.run, self.resources
         hours = 0.0 if run.options.updates else resources.settings.cache_hours  # an update needs new results
         ledger = RunLedger(
             resources.store,
@@ -272,20 +263,20 @@ class ActiveRun:
 
     def _changed_sources(self) -> tuple[str, ...]:
         """Return the sources whose selection differs from that of the run this one is based on."""
-        base = self._resources.store.get_run(self.run.based_on) if self.run.based_on else None
+        base = self.resources.store.get_run(self.run.based_on) if self.run.based_on else None
         if base is None:
             return ()
         options, base_options = self.run.options, base.options
         return tuple(
             name
-            for name, source in self._resources.sources.items()
+            for name, source in self.resources.sources.items()
             if isinstance(source, SupportsSelection) and options.selection_for(name) != base_options.selection_for(name)
         )
 
     def _earlier_reports(self) -> EarlierReport | None:
         """Return the owner's report that this run updates, None if there is none."""
         reports: list[Report] = []
-        store, run_id = self._resources.store, self.run.options.updates
+        store, run_id = self.resources.store, self.run.options.updates
         while run_id and len(reports) < MAX_EARLIER_REPORTS:
             run = store.get_run(run_id)
             if run is None or run.owner != self.run.owner:
@@ -322,6 +313,17 @@ class ActiveRun:
         """Set the outcome of the run, to be stored with the next write."""
         self._outcome = plan, list(reflections), answer
 
+    async def keep_outcome(self, state: Mapping[str, Any]) -> None:
+        """Set the outcome from the final state of the graph, and save the report if it is one.
+
+        Raises:
+            RuntimeError: the graph ended without an answer.
+        """
+        if state.get("answer") is None:
+            raise RuntimeError("the graph ended without an answer")
+        self.set_outcome(state.get("plan"), state.get("reflections", []), state["answer"])
+        await self.save_report()
+
     def set_fallback_answer(self, answer: Answer) -> None:
         """Set the substitute for an answer that could not be written, to be stored next."""
         self.set_outcome(self.plan, list(self.reflections.values()), answer)
@@ -331,7 +333,7 @@ class ActiveRun:
 
         The path or the problem is recorded as an event.
         """
-        files = self._resources.report_files
+        files = self.resources.report_files
         if files.folder(self.run) is None:
             return
         path, problem = None, ""
@@ -391,7 +393,7 @@ class ActiveRun:
         if self.is_taken or self._write_queued or not self._buffer:
             return
         self._write_queued = True
-        writing = self._resources.batcher.add(*self._write_callbacks())
+        writing = self.resources.batcher.add(*self._write_callbacks())
         writing.add_done_callback(self._on_flushed)
 
     def _on_flushed(self, future: asyncio.Future[None]) -> None:
@@ -401,7 +403,7 @@ class ActiveRun:
         if isinstance(error, RunTakenError):
             self._mark_taken()
         elif error:  # the events stay in the buffer for the retry
-            log.warning("events wait: %s", self._resources.describe_failure(error))
+            log.warning("events wait: %s", self.resources.describe_failure(error))
             if self._timer is None:
                 self._schedule_flush(RETRY_SECONDS)
 
@@ -414,7 +416,7 @@ class ActiveRun:
         if self.is_taken or not (self._buffer or self._outcome or status):
             return
         try:
-            self._resources.batcher.write_now(*self._write_callbacks(status, error))
+            self.resources.batcher.write_now(*self._write_callbacks(status, error))
         except RunTakenError:
             self._mark_taken()
 
@@ -428,7 +430,7 @@ class ActiveRun:
         self, status: RunStatus | None = None, error: str = ""
     ) -> tuple[Callable[[], None], Callable[[], None]]:
         """Return the function that writes the buffer and the one to call once that is committed."""
-        store, run_id, written = self._resources.store, self.run.id, 0
+        store, run_id, written = self.resources.store, self.run.id, 0
 
         def write_buffer() -> None:
             nonlocal written
@@ -446,7 +448,7 @@ class ActiveRun:
             has_ended = status not in (None, "queued", "running")
             if self._state_changed or has_ended:
                 self._state_changed = False
-                self._resources.report_files.schedule_state(self.run, self._on_save_error, has_ended=has_ended)
+                self.resources.report_files.schedule_state(self.run, self._on_save_error, has_ended=has_ended)
             self._on_written()
 
         return write_buffer, on_committed

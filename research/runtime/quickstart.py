@@ -18,9 +18,9 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
-from research.agent.graph import GraphState, append_items
 from research.agent.nodes.question import QuestionError, clean_question
 from research.agent.nodes.turn_memory import memory_from_client
+from research.agent.state import GraphState, append_items
 from research.citations.numbering import CitedAnswer, number_citations
 from research.citations.registry import EvidenceRegistry
 from research.core.events import LimitApplied

@@ -20,11 +20,13 @@ from research.core.events import Event, InstructionAdded
 from research.core.records import ConnectionCheck, Draft, Plan, Report, Run, RunOptions, ignore_event
 from research.export.markdown import collect_report_evidence
 from research.runtime.active_run import RunResources
+from research.runtime.engine_lock import SERVER_ENGINES, acquire_engine_lock
 from research.runtime.event_loop import EventLoopThread
 from research.runtime.memory import conversation_memory
 from research.storage.history import HistoryEntry, HistoryPage
 from research.storage.history_index import HistoryQuery
 from research.storage.run_queue import queue_position
+from research.storage.sqlite_files import StoreError
 
 MAX_LOOPS = 10
 MAX_REFLECTIONS = 10
@@ -68,21 +70,25 @@ class RunManager(ABC):
         default_options: Callable[[], RunOptions] | None = None,
         on_close: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ) -> None:
-        """Start the loop.
+        """Register an engine with the store and start the loop.
 
         `default_options` returns the options of a run that specifies none. `on_close` is awaited on
         the loop at the end, to close what the reasoner and the sources hold open there.
+
+        Raises:
+            StoreError: the store cannot be used. It is closed.
         """
         self.resources, self.store = resources, resources.store
+        try:
+            self._engine_lock = acquire_engine_lock(self.store.database)
+        except StoreError:
+            self.store.close()
+            raise
         self._default_options = default_options or (lambda: resources.settings.options)
         self._on_close = on_close
         self._changed = threading.Condition()
         self.resource_provider: ResourceProvider | None = None
         self.loop = EventLoopThread("sightline-runs")
-
-    def start_on_loop(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Start a coroutine on the loop of the runs without waiting; its failure is logged."""
-        self.loop.start(coroutine)
 
     def run_on_loop(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
         """Run a coroutine on the loop of the runs, where their clients live, and wait for it."""
@@ -133,9 +139,22 @@ class RunManager(ABC):
     def _request_end(self, run: Run, *, write_only: bool) -> None:
         """Make a run under way stop, or only stop searching, in any process."""
 
-    @abstractmethod
+    def _is_lost(self, engine: str) -> bool:
+        """Return whether the process of an engine is gone.
+
+        An Agent Server holds no lock: the processes that use it watch its runs.
+        """
+        return engine not in SERVER_ENGINES and not self._engine_lock.is_alive(engine)
+
     def _interrupt_lost_runs(self, run: Run | None = None) -> None:
-        """Mark runs as interrupted whose process is gone; check only the given run, if any."""
+        """Mark the runs of lost engines as interrupted; they are resumed on request.
+
+        `run` is the one that the caller is interested in, if any.
+        """
+        for engine, run_ids in self.store.runs_by_engine().items():
+            if self._is_lost(engine):
+                for run_id in run_ids:
+                    self.store.end_run(run_id, engine, "interrupted")
 
     @abstractmethod
     async def delete_checkpoints(self, run_id: str) -> None:

@@ -28,8 +28,9 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from research.agent.graph import GraphContext, NodeFunction, build_graph
+from research.agent.graph import NodeFunction, build_graph
 from research.agent.nodes.answer import AnswerNotWrittenError
+from research.agent.state import GraphContext
 from research.core.events import RunEvent, dump_event
 from research.core.records import Run, RunStatus
 from research.runtime import quickstart
@@ -231,8 +232,7 @@ class ServerWorker:
         if run is None or run.status == "done":
             return
         active_run = self._open_job(run_request).active_run
-        active_run.set_outcome(state.get("plan"), state.get("reflections", []), state["answer"])
-        await active_run.save_report()
+        await active_run.keep_outcome(state)
         try:
             active_run.end("done")
         except StoreError as error:  # The server keeps this step open, so that a resume repeats only this step.

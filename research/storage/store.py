@@ -197,10 +197,6 @@ class Store:
                 transaction.execute(sql.ADMIT_RUN, run=entry.id)
         return admitted
 
-    def delete_run(self, run_id: str) -> None:
-        with self.database.transaction() as transaction:
-            transaction.execute(sql.DELETE_RUN, run=run_id)
-
     # Events
 
     def append_events(

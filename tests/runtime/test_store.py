@@ -156,12 +156,12 @@ def test_an_event_of_an_unknown_run_is_refused(store: Store) -> None:
     assert store.events("nothing") == []
 
 
-def test_deleting_a_run_deletes_all_that_is_its_own(store: Store) -> None:
+def test_deleting_a_conversation_deletes_all_that_is_its_own(store: Store) -> None:
     store.add_run(run(), None, "engine")
     store.append_events("one", [(NOW, parse_event("x", {}))])
     search(store)
     store.save_outcome("one", PLAN, [], ANSWER)
-    store.delete_run("one")
+    store.delete_conversation("talk", "ann")
     assert (store.get_run("one"), store.events("one"), store.searches("one")) == (None, [], [])
     assert store.report(run()).answer is None
 
@@ -202,7 +202,7 @@ def test_who_has_lost_a_run_writes_nothing_more(store: Store) -> None:
         store.append_events("one", [(NOW, parse_event("y", {}))], "done", engine="a")
     assert store.append_events("one", [(NOW, parse_event("z", {}))], engine="b") == 2
     assert [event.kind for event in store.events("one")] == ["x", "z"]
-    store.delete_run("one")
+    store.delete_conversation("talk", "ann")
     with pytest.raises(RunTakenError):
         store.append_events("one", [(NOW, parse_event("y", {}))], engine="b")
 
@@ -390,9 +390,9 @@ def test_evidence_that_is_no_place_is_no_sighting(store: Store) -> None:
     assert store.recorded_places("me") == []
 
 
-def test_the_places_of_a_deleted_run_are_gone(store: Store) -> None:
+def test_the_places_of_a_deleted_conversation_are_gone(store: Store) -> None:
     on_map(store, "a", park(1))
-    store.delete_run("a")
+    store.delete_conversation("talk of a", "me")
     assert store.recorded_places("me") == []
 
 
