@@ -43,7 +43,7 @@ def _describe_step(event: RunEvent) -> str:
             return f"plan, parts: {len(plan.parts)}, searches: {len(plan.tasks)}{rows}"
         case TaskFinished(task=task):
             source = f"{task.source} ({event.provider})" if event.provider else task.source
-            result = f"failed: {event.reason}" if event.reason else f"passages: {event.passages}"
+            result = f"no result: {event.reason}" if event.reason else f"passages: {event.passages}"
             reused = ", reused" if event.reused else ""
             return f"search {task.id} in {source}, {result}, {event.seconds:.2f} s{reused}"
         case ReflectionMade(reflection=reflection):
