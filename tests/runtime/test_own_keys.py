@@ -165,7 +165,7 @@ def test_a_resumed_run_whose_key_is_gone_says_which_and_goes_on_when_it_is_back(
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "30")
     application.add_keys({"GEMINI_API_KEY": KEY}, owner=ANN)
     run = application.start_run(QUESTION, options=LIBRARY, owner=ANN)
-    until(lambda: "search" in {event.kind for event in application.events(run.id, owner=ANN)})
+    until(lambda: "task_started" in {event.kind for event in application.events(run.id, owner=ANN)})
     application.close()  # as the server ends
     monkeypatch.delenv("SIGHTLINE_SEARCH_DELAY")
     used(gemini)
@@ -184,7 +184,7 @@ def test_a_run_keeps_its_key_to_the_end_and_its_clients_are_closed_then(
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "1.5")
     application.add_keys({"GEMINI_API_KEY": KEY}, owner=ANN)
     run = application.start_run(QUESTION, options=LIBRARY, owner=ANN)
-    until(lambda: "search" in {event.kind for event in application.events(run.id, owner=ANN)})
+    until(lambda: "task_started" in {event.kind for event in application.events(run.id, owner=ANN)})
     services = application.get_services(owner=ANN)
     application.delete_key("GEMINI_API_KEY", owner=ANN)
     assert application.get_services(owner=ANN) is application.get_services(owner=BOB) is not services

@@ -19,7 +19,7 @@ import uvicorn
 from pydantic import SecretStr
 
 from research.core.errors import ServiceError
-from research.core.events import RunEvent, dump_event
+from research.core.events import RunEvent, UsageRecorded, dump_event
 from research.core.settings import Settings
 from research.sources.places.amap import AmapBackend
 from research.sources.places.server import MapBackend, build_server
@@ -237,8 +237,7 @@ async def test_each_search_is_told_as_usage(services: Opened) -> None:
     for _ in range(2):  # the second answer costs nothing
         await service.call_tool("maps_geo", {"address": "王府井"}, say)
         await service.call_tool("maps_around_search", PARKS, say)
-    usage = {"stage": "search", "model": "amap", "searches": 1, "cost": 0.0}
-    assert heard == [("usage", usage)]
+    assert heard == [dump_event(UsageRecorded(stage="search", model="amap", searches=1, cost=0.0))]
 
 
 async def test_at_the_limit_nothing_is_sent_and_the_setting_is_named(services: Opened, fake: FakeAmap) -> None:
