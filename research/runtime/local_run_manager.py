@@ -161,20 +161,16 @@ class LocalRunManager(RunManager):
 
     def send_session_keys(self, owner: str) -> None:
         """Send the changed session keys of an owner to the workers."""
-        if self._worker_pool and self.resource_provider:
+        if self._worker_pool:
             self._worker_pool.send_keys(owner, self.resource_provider.session_keys(owner))
 
     def set_session_keys(self, owner: str, keys: Mapping[str, str]) -> None:
         """Set the session keys of an owner to those that the server sent."""
-        if self.resource_provider:
-            self.resource_provider.set_session_keys(owner, keys)
+        self.resource_provider.set_session_keys(owner, keys)
 
     def _send_to_worker(self, active_run: ActiveRun) -> None:
         """Send a run to the worker under whose engine it was stored."""
-        run, keys = (
-            active_run.run,
-            self.resource_provider.session_keys(active_run.run.owner) if self.resource_provider else {},
-        )
+        run, keys = active_run.run, self.resource_provider.session_keys(active_run.run.owner)
         folder = self.resources.report_files.chosen_folder(run.id)
         arguments = active_run.is_resumed, active_run.write_only, run.owner, keys, folder
         if self._worker_pool and not self._worker_pool.assign_run(active_run.engine, run.id, *arguments):
@@ -492,6 +488,6 @@ class LocalRunManager(RunManager):
             if self._active_runs.get(run_id) is active_run:
                 del self._active_runs[run_id], self._tasks[run_id]
             self._notify()
-        self._close_unused()
+        self.resource_provider.close_unused()
         self._try_admit()
         self.on_run_end(run_id)

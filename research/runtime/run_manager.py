@@ -9,10 +9,10 @@ from __future__ import annotations
 import threading
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from research.agent.nodes.plan import continuation_plan, make_plan, plan_from_question
 from research.agent.nodes.question import clean_question
@@ -23,6 +23,7 @@ from research.runtime.active_run import RunResources
 from research.runtime.engine_lock import SERVER_ENGINES, acquire_engine_lock
 from research.runtime.event_loop import EventLoopThread
 from research.runtime.memory import conversation_memory
+from research.runtime.resource_providers import ResourceProvider, SharedResources
 from research.storage.history import HistoryEntry, HistoryPage
 from research.storage.history_index import HistoryQuery
 from research.storage.run_queue import queue_position
@@ -40,25 +41,6 @@ _T = TypeVar("_T")
 def _has_steps(plan: Plan | None) -> bool:
     """Return whether a plan contains tasks or a table."""
     return plan is not None and bool(plan.tasks or plan.grid)
-
-
-class ResourceProvider(Protocol):
-    """Provides the resources of owners with settings of their own."""
-
-    def open_resources(self, owner: str) -> AbstractContextManager[RunResources]:
-        """Return the resources of an owner, kept open inside the context."""
-
-    def default_options(self, owner: str) -> RunOptions:
-        """Return the options for a run of an owner that specifies none."""
-
-    def close_unused(self) -> None:
-        """Close unused resources after a run has ended. Called on the loop."""
-
-    def session_keys(self, owner: str) -> dict[str, str]:
-        """Return the keys of an owner that are only in the memory of this process."""
-
-    def set_session_keys(self, owner: str, keys: Mapping[str, str]) -> None:
-        """Set an owner's session keys to those in the memory of another process."""
 
 
 class RunManager(ABC):
@@ -84,10 +66,9 @@ class RunManager(ABC):
         except StoreError:
             self.store.close()
             raise
-        self._default_options = default_options or (lambda: resources.settings.options)
         self._on_close = on_close
         self._changed = threading.Condition()
-        self.resource_provider: ResourceProvider | None = None
+        self.resource_provider: ResourceProvider = SharedResources(resources, default_options)
         self.loop = EventLoopThread("sightline-runs")
 
     def run_on_loop(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
@@ -96,19 +77,15 @@ class RunManager(ABC):
 
     def open_resources(self, owner: str) -> AbstractContextManager[RunResources]:
         """Return the resources of an owner, kept open inside the context."""
-        return self.resource_provider.open_resources(owner) if self.resource_provider else nullcontext(self.resources)
+        return self.resource_provider.open_resources(owner)
 
     def default_options(self, owner: str) -> RunOptions:
         """Return the options for a run of an owner that specifies none."""
-        return self.resource_provider.default_options(owner) if self.resource_provider else self._default_options()
+        return self.resource_provider.default_options(owner)
 
     def active_resources(self) -> list[RunResources]:
         """Return the resources of the runs under way in this process."""
         return []
-
-    def _close_unused(self) -> None:
-        if self.resource_provider:
-            self.resource_provider.close_unused()
 
     @property
     def has_run_limits(self) -> bool:

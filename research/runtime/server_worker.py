@@ -16,7 +16,6 @@ import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -37,7 +36,8 @@ from research.runtime import quickstart
 from research.runtime.active_run import ActiveRun, RunResources
 from research.runtime.engine_lock import SERVER_ENGINE_PREFIX
 from research.runtime.event_loop import EventLoopThread
-from research.runtime.run_manager import POLL_SECONDS, ResourceProvider
+from research.runtime.resource_providers import ResourceProvider, SharedResources
+from research.runtime.run_manager import POLL_SECONDS
 from research.storage.sqlite_files import StoreError
 from research.storage.store import REQUEST_WRITE
 
@@ -125,7 +125,7 @@ class ServerWorker:
     ) -> None:
         self.resources, self.on_close = resources, on_close
         self.loop = EventLoopThread("sightline-worker")
-        self.resource_provider: ResourceProvider | None = None
+        self.resource_provider: ResourceProvider = SharedResources(resources)
         self._jobs: dict[str, _Job] = {}
         self._running_nodes: Counter[str] = Counter()
         self._watcher = asyncio.run_coroutine_threadsafe(self._watch(), self.loop.asyncio_loop)
@@ -253,18 +253,9 @@ class ServerWorker:
         Raises:
             RunFailedError: the request is invalid; nothing is stored.
         """
-        default_options = (
-            self.resource_provider.default_options(DEFAULT_OWNER)
-            if self.resource_provider
-            else self.resources.settings.options
-        )
-        resource_context = (
-            self.resource_provider.open_resources(DEFAULT_OWNER)
-            if self.resource_provider
-            else nullcontext(self.resources)
-        )
+        default_options = self.resource_provider.default_options(DEFAULT_OWNER)
         try:
-            with resource_context as resources:
+            with self.resource_provider.open_resources(DEFAULT_OWNER) as resources:
                 request = quickstart.read_request(state, asdict(run_request), default_options, resources.settings)
         except quickstart.RequestError as error:
             raise RunFailedError(str(error)) from None
@@ -344,9 +335,8 @@ class ServerWorker:
         if run is None or not run.is_active:
             raise RunFailedError("there is no such run under way")
         active_run = ActiveRun(run, run_request.engine, self.resources, lambda: None, is_resumed=True)
-        if self.resource_provider:
-            with self.resource_provider.open_resources(run.owner) as resources:
-                active_run.set_resources(resources)
+        with self.resource_provider.open_resources(run.owner) as resources:
+            active_run.set_resources(resources)
         active_run.load_progress()
         active_run.open_budget()
         active_run.record_start()
@@ -376,8 +366,7 @@ class ServerWorker:
     def _forget_run(self, active_run: ActiveRun) -> None:
         active_run.budget.cancel_timers()
         self._jobs.pop(active_run.engine, None)
-        if self.resource_provider:
-            self.resource_provider.close_unused()
+        self.resource_provider.close_unused()
 
     async def _watch(self) -> None:
         while True:

@@ -139,7 +139,7 @@ def test_what_a_stopped_run_used_stays_and_is_not_counted_again_when_it_goes_on(
 def test_what_an_answer_used_until_it_was_cut_off_is_counted(ending: str, bench: Bench) -> None:
     runs = bench.open(PaidReasoner(hangs=True), PaidSource())
     run = runs.start(QUESTION, options=WEB)
-    until(lambda: "text" in [event.kind for event in runs.events(run.id)])
+    until(lambda: "text_written" in [event.kind for event in runs.events(run.id)])
     if ending == "stopped":
         runs.stop(run.id)
     else:
