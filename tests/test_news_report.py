@@ -59,7 +59,9 @@ def test_a_report_comes_back_with_all_that_there_is_to_show(desk: Path) -> None:
     numbered = number_report_answer(report)
     assert numbered and numbered.sources
     assert research.report_markdown(report, numbered).startswith(f"# {TOPIC}\n")
-    assert {"status", "plan", "search", "found", "section", "answer"} <= {e.kind for e in events}
+    assert {"status_changed", "plan_made", "task_started", "task_finished", "section_advanced", "answer_written"} <= {
+        e.kind for e in events
+    }
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     assert application.get_run(report.run.id) is not None
     assert list(desk.iterdir()) == []

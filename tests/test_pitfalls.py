@@ -310,7 +310,7 @@ def test_searches_are_counted_once(shared: Application, gemini: FakeGemini) -> N
         report = asked(shared, loops=loops)
         events = [event.kind for event in shared.runs.events(report.run.id)]
         calls = [usage for usage in report.usage if usage.stage == "search"]
-        assert events.count("search") == events.count("found") == len(calls) == count
+        assert events.count("task_started") == events.count("task_finished") == len(calls) == count
         assert [usage.searches for usage in calls] == [2] * count  # what Google ran for each
 
 

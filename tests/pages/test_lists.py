@@ -183,7 +183,7 @@ def test_events_with_reasons_of_a_later_version_are_drawn(visit: Visit, folder: 
     for name, value in (("reason", "out of ink"), ("hint", "pray")):
         change(
             folder,
-            f"update event set data=json_set(data, '$.{name}', ?) where kind='found'", value,
+            f"update event set data=json_set(data, '$.{name}', ?) where kind='task_finished'", value,
         )  # fmt: skip
     assert "out of ink" in visit(run=GOOD).words
 
