@@ -11,6 +11,7 @@ from typing import Any
 
 import streamlit as st
 
+import research
 from pages.run import steps
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import (
@@ -23,43 +24,7 @@ from pages.shared.localization import (
     tool_name,
     value_label,
 )
-from research import (
-    AnswerWritten,
-    Cell,
-    CellFilled,
-    CheckFinished,
-    CheckStarted,
-    ClarificationAnswered,
-    ClarificationNeeded,
-    DatabaseStep,
-    DatabaseStepTaken,
-    DraftStarted,
-    Event,
-    Grid,
-    InstructionAdded,
-    InstructionApplied,
-    PartsUnreadable,
-    PlanMade,
-    PromptUndercounted,
-    RateLimitWait,
-    ReflectionMade,
-    ReflectionSkipped,
-    ReportSaved,
-    RetryScheduled,
-    Run,
-    SectionAdvanced,
-    StatusChanged,
-    Task,
-    TaskFinished,
-    TaskStarted,
-    TextWritten,
-    ThinkingUnsupported,
-    ToolCalled,
-    UnknownEvent,
-    UsageRecorded,
-    WritingStarted,
-    has_message,
-)
+from research import Cell, DatabaseStep, Event, Grid, Run, Task, has_message
 
 
 @dataclass
@@ -170,7 +135,7 @@ class RunProgress:
             self.first_event_at = self.first_event_at or event.time
             self.last_event_at = event.time
             handler = getattr(self, f"_on_{event.kind}", None)
-            if handler and not isinstance(event.data, UnknownEvent):
+            if handler and not isinstance(event.data, research.UnknownEvent):
                 handler(event.data, event.time)
         return self
 
@@ -211,14 +176,14 @@ class RunProgress:
             section.searches[task.id] = search
         return search
 
-    def _on_status_changed(self, event: StatusChanged, time: datetime) -> None:
+    def _on_status_changed(self, event: research.StatusChanged, time: datetime) -> None:
         self.queued_names = []  # a stop leaves the queue without an event
         if event.status == "running":
             self.active_spans.append((time, None))
         elif self.active_spans and self.active_spans[-1][1] is None:
             self.active_spans[-1] = (self.active_spans[-1][0], time)
 
-    def _on_plan_made(self, event: PlanMade, _: datetime) -> None:
+    def _on_plan_made(self, event: research.PlanMade, _: datetime) -> None:
         plan = event.plan
         self.is_planned, self.is_edited = True, plan.edited
         self.parts = [(part.subject, part.text) for part in plan.parts]
@@ -230,24 +195,24 @@ class RunProgress:
         for task in plan.tasks:
             self._get_search(task)
 
-    def _on_task_started(self, event: TaskStarted, time: datetime) -> None:
+    def _on_task_started(self, event: research.TaskStarted, time: datetime) -> None:
         search = self._get_search(event.task)
         if not search.is_over:
             search.state = "searching"
         round_ = self._get_round(event.task.round)
         round_.started_at = round_.started_at or time
 
-    def _on_tool_called(self, event: ToolCalled, _: datetime) -> None:
+    def _on_tool_called(self, event: research.ToolCalled, _: datetime) -> None:
         for round_ in self.rounds.values():
             if search := round_.searches.get(event.task):
                 search.tool_calls.append(" ".join([event.tool, *map(str, event.arguments.values())]))
 
-    def _on_database_step_taken(self, event: DatabaseStepTaken, _: datetime) -> None:
+    def _on_database_step_taken(self, event: research.DatabaseStepTaken, _: datetime) -> None:
         for round_ in self.rounds.values():
             if search := round_.searches.get(event.task):
                 search.steps.append(event.step)
 
-    def _on_task_finished(self, event: TaskFinished, time: datetime) -> None:
+    def _on_task_finished(self, event: research.TaskFinished, time: datetime) -> None:
         search = self._get_search(event.task)
         search.state = event.reason or "found"
         search.passage_count, search.titles = event.passages, list(event.titles)
@@ -256,7 +221,7 @@ class RunProgress:
         search.hint, search.provider = event.hint, event.provider
         self._get_round(event.task.round).ended_at = time
 
-    def _on_reflection_made(self, event: ReflectionMade, time: datetime) -> None:
+    def _on_reflection_made(self, event: research.ReflectionMade, time: datetime) -> None:
         reflection = event.reflection
         round_ = self._get_round(reflection.round)
         round_.is_reflected, round_.is_skipped, round_.ended_at = True, False, time
@@ -265,63 +230,63 @@ class RunProgress:
         for task in reflection.follow_ups:
             self._get_search(task)
 
-    def _on_reflection_skipped(self, event: ReflectionSkipped, time: datetime) -> None:
+    def _on_reflection_skipped(self, event: research.ReflectionSkipped, time: datetime) -> None:
         round_ = self._get_round(event.round)
         round_.is_reflected, round_.is_skipped, round_.ended_at = True, True, time
         round_.is_last = event.last
 
-    def _on_section_advanced(self, event: SectionAdvanced, _: datetime) -> None:
+    def _on_section_advanced(self, event: research.SectionAdvanced, _: datetime) -> None:
         if section := self.sections.get(event.part):
             section.state, section.round_number = event.step, event.round
             section.citation_count = event.cites
 
-    def _on_cell_filled(self, event: CellFilled, _: datetime) -> None:
+    def _on_cell_filled(self, event: research.CellFilled, _: datetime) -> None:
         self.cells[event.cell.row, event.cell.column] = event.cell
 
-    def _on_clarification_needed(self, event: ClarificationNeeded, _: datetime) -> None:
+    def _on_clarification_needed(self, event: research.ClarificationNeeded, _: datetime) -> None:
         self.clarification_question = event.clarification.question
 
-    def _on_clarification_answered(self, event: ClarificationAnswered, _: datetime) -> None:
+    def _on_clarification_answered(self, event: research.ClarificationAnswered, _: datetime) -> None:
         self.clarification_answer = event.answer
 
-    def _on_instruction_added(self, event: InstructionAdded, _: datetime) -> None:
+    def _on_instruction_added(self, event: research.InstructionAdded, _: datetime) -> None:
         self.instructions.append(event.text)
 
-    def _on_instruction_applied(self, event: InstructionApplied, _: datetime) -> None:
+    def _on_instruction_applied(self, event: research.InstructionApplied, _: datetime) -> None:
         self.applied_instructions = max(self.applied_instructions, event.count)
 
-    def _on_writing_started(self, _event: WritingStarted, _time: datetime) -> None:
+    def _on_writing_started(self, _event: research.WritingStarted, _time: datetime) -> None:
         self.is_writing, self.draft_text, self.retry = True, "", None
 
-    def _on_draft_started(self, event: DraftStarted, _: datetime) -> None:
+    def _on_draft_started(self, event: research.DraftStarted, _: datetime) -> None:
         self.handles, self.draft_text = event.handles, ""
 
-    def _on_text_written(self, event: TextWritten, _: datetime) -> None:
+    def _on_text_written(self, event: research.TextWritten, _: datetime) -> None:
         self.draft_text = event.text if event.restart else self.draft_text + event.text
         self.retry = None
 
-    def _on_retry_scheduled(self, event: RetryScheduled, time: datetime) -> None:
+    def _on_retry_scheduled(self, event: research.RetryScheduled, time: datetime) -> None:
         self.retry = (event.service, event.reason, event.seconds, time)
 
-    def _on_rate_limit_wait(self, event: RateLimitWait, _: datetime) -> None:
+    def _on_rate_limit_wait(self, event: research.RateLimitWait, _: datetime) -> None:
         if not event.is_over:
             self.queued_names.append(event.service)
         elif event.service in self.queued_names:
             self.queued_names.remove(event.service)
 
-    def _on_thinking_unsupported(self, event: ThinkingUnsupported, _: datetime) -> None:
+    def _on_thinking_unsupported(self, event: research.ThinkingUnsupported, _: datetime) -> None:
         self.refused_thinking_levels[event.service] = event.level
 
-    def _on_prompt_undercounted(self, event: PromptUndercounted, _: datetime) -> None:
+    def _on_prompt_undercounted(self, event: research.PromptUndercounted, _: datetime) -> None:
         self.undercounted_tokens[event.service] = event.tokens
 
-    def _on_parts_unreadable(self, event: PartsUnreadable, _: datetime) -> None:
+    def _on_parts_unreadable(self, event: research.PartsUnreadable, _: datetime) -> None:
         self.unreadable_parts.setdefault(event.service, []).extend(event.parts)
 
-    def _on_report_saved(self, event: ReportSaved, _: datetime) -> None:
+    def _on_report_saved(self, event: research.ReportSaved, _: datetime) -> None:
         self.save_problem = event.problem
 
-    def _on_usage(self, event: UsageRecorded, _: datetime) -> None:
+    def _on_usage(self, event: research.UsageRecorded, _: datetime) -> None:
         self.tokens += event.input + event.output
         self.is_estimated = self.is_estimated or event.estimated
         self.billed_searches += event.searches
@@ -332,13 +297,13 @@ class RunProgress:
         else:
             self.cost_usd += event.cost
 
-    def _on_answer_written(self, event: AnswerWritten, _: datetime) -> None:
+    def _on_answer_written(self, event: research.AnswerWritten, _: datetime) -> None:
         self.citation_count = event.quotes if event.cites is None else event.cites
 
-    def _on_check_started(self, event: CheckStarted, _: datetime) -> None:
+    def _on_check_started(self, event: research.CheckStarted, _: datetime) -> None:
         self.checked_sentences = event.sentences
 
-    def _on_check_finished(self, event: CheckFinished, _: datetime) -> None:
+    def _on_check_finished(self, event: research.CheckFinished, _: datetime) -> None:
         self.checked_sentences, self.retry = 0, None
         self.review_counts = event.rulings, event.repairs
 
