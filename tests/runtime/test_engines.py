@@ -174,7 +174,7 @@ def test_who_comes_late_and_who_comes_back_miss_nothing(desk: Desk) -> None:
     rest = list(again)
     whole = list(late.follow(run.id))
     assert [event.seq for event in rest] == list(range(early[4].seq + 1, len(whole) + 1))
-    assert told(whole)[-1] == "status stopped"
+    assert told(whole)[-1] == "status_changed stopped"
 
 
 @pytest.mark.slow
@@ -268,7 +268,7 @@ def test_the_engine_of_a_run_is_told_whichever_process_stops_it(desk: Desk) -> N
     until(lambda: len(desk.searches) == 3, PATIENCE)
     other.stop(run.id)
     assert over(other, run.id) == "stopped"
-    assert told(other.events(run.id))[-1] == "status stopped"
+    assert told(other.events(run.id))[-1] == "status_changed stopped"
 
 
 @pytest.mark.slow
