@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from research.agent.nodes.plan import build_edited_plan
-from research.core.events import DraftStarted, TextWritten, dump_event
+from research.core.events import DraftStarted, Event, TextWritten, dump_event
 from research.core.records import (
     Draft,
-    Event,
     EventEmitter,
     Failure,
     Finding,
@@ -150,7 +149,7 @@ def test_what_stands_in_is_there_until_the_answer_is(bench: Bench) -> None:
     slow = Telling()
     runs = bench.open(slow)
     runs.resume(run.id)
-    until(lambda: "text" in kinds(runs.events(run.id)))
+    until(lambda: "text_written" in kinds(runs.events(run.id)))
     runs.stop(run.id)
     assert over(runs, run.id) == "stopped"
     assert report(runs, run.id).answer == stand_in
