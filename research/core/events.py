@@ -243,10 +243,8 @@ class CheckFinished(EventRecord):
     failures: int = 0
 
 
-class UsageRecorded(Usage):
+class UsageRecorded(Usage, EventRecord):
     """A paid call was made. The stored rows are those that statements sum by the kind `usage`."""
-
-    model_config = ConfigDict(extra="ignore")
 
     kind: Literal["usage"] = "usage"
 
@@ -395,7 +393,7 @@ def dump_event(event: RunEvent) -> tuple[str, dict[str, Any]]:
     return event.kind, event.model_dump(mode="json", exclude={"kind"})
 
 
-def stored_kinds(*event_types: type[Record]) -> tuple[str, ...]:
+def stored_kinds(*event_types: type[EventRecord]) -> tuple[str, ...]:
     """Return the kinds that rows of these events have, with those of earlier versions."""
     kinds = [event_type.model_fields["kind"].default for event_type in event_types]
     return (*kinds, *(former for former, kind in FORMER_KINDS.items() if kind in kinds))
