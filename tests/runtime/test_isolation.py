@@ -224,7 +224,7 @@ def add(status: Any, name: str = "") -> None:
         options=LIBRARY, status=status, created=MADE, finished=MADE,
     )  # fmt: skip
     store.add_run(run, None, "")
-    found = {"task": {"id": "1.1"}, "reused": False, "reason": None}
+    found = {"task": {"id": "1.1", "source": "library", "query": "q"}, "reused": False, "reason": None}
     store.append_events(
         run.id, [(MADE, parse_event("found", found)), (MADE, parse_event("status", {"status": status, "error": ""}))]
     )

@@ -156,6 +156,7 @@ def test_processes_that_start_together_make_the_tables_once(address: str, tmp_pa
 APPEND = """
 import sys
 from datetime import UTC, datetime
+from research.core.events import parse_event
 from research.storage.store import Store
 store = Store(sys.argv[1])
 print("ready", flush=True)
