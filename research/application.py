@@ -25,6 +25,7 @@ from research.agent.nodes.answer import SQL_TOOL
 from research.agent.nodes.table import estimate_searches
 from research.core import settings as _settings
 from research.core.errors import ServiceError
+from research.core.events import ReportSaved
 from research.core.records import (
     ConnectionCheck,
     Grid,
@@ -264,9 +265,11 @@ class Application:
 
         A report that should be in a folder but was written by another process is saved now.
         """
-        saved_events = [event.data for event in self.runs.events(run_id, owner=owner) if event.kind == "saved"]
+        events = self.runs.events(run_id, owner=owner)
+        saved_events = [event.data for event in events if isinstance(event.data, ReportSaved)]
         if saved_events:
-            return Path(saved_events[-1]["report"]) if saved_events[-1]["report"] else None, saved_events[-1]["problem"]
+            saved = saved_events[-1]
+            return Path(saved.report) if saved.report else None, saved.problem
         run = self.runs.get_run(run_id, owner=owner)
         files = self.runs.resources.report_files
         if run is None or run.status != "done":

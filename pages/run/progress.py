@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import streamlit as st
 
+import research
 from pages.run import steps
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import (
@@ -24,7 +24,7 @@ from pages.shared.localization import (
     tool_name,
     value_label,
 )
-from research import Cell, DatabaseStep, Event, Grid, Run, has_message
+from research import Cell, DatabaseStep, Event, Grid, Run, Task, has_message
 
 
 @dataclass
@@ -102,7 +102,7 @@ class RunProgress:
     rounds: dict[int, RoundProgress] = field(default_factory=dict)
     is_writing: bool = False
     draft_text: str = ""
-    handles: dict[str, list[str]] = field(default_factory=dict)
+    handles: dict[str, tuple[str, str]] = field(default_factory=dict)
     retry: tuple[str, str, float, datetime] | None = None
     clarification_question: str = ""
     clarification_answer: str | None = None
@@ -127,7 +127,7 @@ class RunProgress:
     active_spans: list[tuple[datetime, datetime | None]] = field(default_factory=list)
 
     def apply(self, events: Iterable[Event]) -> RunProgress:
-        """Apply new events in order and return this view; malformed events are skipped."""
+        """Apply new events in order and return this view; unknown events are skipped."""
         for event in events:
             if event.seq <= self.seq:
                 continue
@@ -135,9 +135,8 @@ class RunProgress:
             self.first_event_at = self.first_event_at or event.time
             self.last_event_at = event.time
             handler = getattr(self, f"_on_{event.kind}", None)
-            if handler:
-                with suppress(KeyError, TypeError, ValueError, AttributeError):  # a malformed event
-                    handler(event.data, event.time)
+            if handler and not isinstance(event.data, research.UnknownEvent):
+                handler(event.data, event.time)
         return self
 
     @property
@@ -168,146 +167,145 @@ class RunProgress:
     def _get_round(self, number: int) -> RoundProgress:
         return self.rounds.setdefault(number, RoundProgress(number))
 
-    def _get_search(self, task: dict[str, Any]) -> SearchProgress:
-        searches = self._get_round(task["round"]).searches
-        search = searches.setdefault(task["id"], SearchProgress(task["id"], task["query"], task["source"], task["why"]))
-        search.tool = task.get("tool") or ""
-        search.date_range = " – ".join(filter(None, [task.get("start"), task.get("end")]))
-        if section := self.sections.get(task["part"]):
-            section.searches[task["id"]] = search
+    def _get_search(self, task: Task) -> SearchProgress:
+        searches = self._get_round(task.round).searches
+        search = searches.setdefault(task.id, SearchProgress(task.id, task.query, task.source, task.why))
+        search.tool = task.tool
+        search.date_range = " – ".join(day.isoformat() for day in (task.start, task.end) if day)
+        if section := self.sections.get(task.part):
+            section.searches[task.id] = search
         return search
 
-    def _on_status(self, data: dict[str, Any], time: datetime) -> None:
+    def _on_status_changed(self, event: research.StatusChanged, time: datetime) -> None:
         self.queued_names = []  # a stop leaves the queue without an event
-        if data["status"] == "running":
+        if event.status == "running":
             self.active_spans.append((time, None))
         elif self.active_spans and self.active_spans[-1][1] is None:
             self.active_spans[-1] = (self.active_spans[-1][0], time)
 
-    def _on_plan(self, data: dict[str, Any], _: datetime) -> None:
-        plan = data["plan"]
-        self.is_planned, self.is_edited = True, plan["edited"]
-        self.parts = [(part["subject"], part["text"]) for part in plan["parts"]]
-        self.plan_notes = plan["notes"]
-        self.grid = Grid.model_validate(plan["grid"]) if plan.get("grid") else None
-        if plan.get("outline"):
-            self.sections = {part["id"]: SectionProgress(part["subject"]) for part in plan["parts"]}
+    def _on_plan_made(self, event: research.PlanMade, _: datetime) -> None:
+        plan = event.plan
+        self.is_planned, self.is_edited = True, plan.edited
+        self.parts = [(part.subject, part.text) for part in plan.parts]
+        self.plan_notes, self.grid = list(plan.notes), plan.grid
+        if plan.outline:
+            self.sections = {part.id: SectionProgress(part.subject) for part in plan.parts}
         if first := self.rounds.get(1):  # drop searches of the plan as it was before its approval
             first.searches = {n: s for n, s in first.searches.items() if s.state != "waiting"}
-        for task in plan["tasks"]:
+        for task in plan.tasks:
             self._get_search(task)
 
-    def _on_search(self, data: dict[str, Any], time: datetime) -> None:
-        search = self._get_search(data["task"])
+    def _on_task_started(self, event: research.TaskStarted, time: datetime) -> None:
+        search = self._get_search(event.task)
         if not search.is_over:
             search.state = "searching"
-        round_ = self._get_round(data["task"]["round"])
+        round_ = self._get_round(event.task.round)
         round_.started_at = round_.started_at or time
 
-    def _on_tool(self, data: dict[str, Any], _: datetime) -> None:
+    def _on_tool_called(self, event: research.ToolCalled, _: datetime) -> None:
         for round_ in self.rounds.values():
-            if search := round_.searches.get(data["task"]):
-                if "arguments" in data:
-                    arguments = " ".join(str(value) for value in data["arguments"].values())
-                    search.tool_calls.append(f"{data['tool']} {arguments}")
-                else:
-                    field_names = ("text", "sql", "rows", "seconds")
-                    step = {name: data[name] for name in field_names if name in data}
-                    search.steps.append(DatabaseStep(kind=data["name"], **step))
+            if search := round_.searches.get(event.task):
+                search.tool_calls.append(" ".join([event.tool, *map(str, event.arguments.values())]))
 
-    def _on_found(self, data: dict[str, Any], time: datetime) -> None:
-        search = self._get_search(data["task"])
-        search.state = data["reason"] or "found"
-        search.passage_count, search.titles = data["passages"], data["titles"]
-        search.message, search.duration_seconds = data["message"], data["seconds"]
-        search.is_reused, search.cached_at = data["reused"], data.get("cached", "")
-        search.hint, search.provider = data.get("hint", ""), data.get("provider", "")
-        self._get_round(data["task"]["round"]).ended_at = time
+    def _on_database_step_taken(self, event: research.DatabaseStepTaken, _: datetime) -> None:
+        for round_ in self.rounds.values():
+            if search := round_.searches.get(event.task):
+                search.steps.append(event.step)
 
-    def _on_reflection(self, data: dict[str, Any], time: datetime) -> None:
-        round_ = self._get_round(data["round"])
-        round_.is_reflected, round_.ended_at = True, time
-        round_.is_skipped = bool(data.get("skipped"))
-        round_.is_last = data.get("last", True)
-        if round_.is_skipped:
-            return
-        round_.is_sufficient, round_.note = data["sufficient"], data["note"]
-        round_.follow_ups = [task["query"] for task in data["follow_ups"]]
-        for task in data["follow_ups"]:
+    def _on_task_finished(self, event: research.TaskFinished, time: datetime) -> None:
+        search = self._get_search(event.task)
+        search.state = event.reason or "found"
+        search.passage_count, search.titles = event.passages, list(event.titles)
+        search.message, search.duration_seconds = event.message, event.seconds
+        search.is_reused, search.cached_at = event.reused, event.cached
+        search.hint, search.provider = event.hint, event.provider
+        self._get_round(event.task.round).ended_at = time
+
+    def _on_reflection_made(self, event: research.ReflectionMade, time: datetime) -> None:
+        reflection = event.reflection
+        round_ = self._get_round(reflection.round)
+        round_.is_reflected, round_.is_skipped, round_.ended_at = True, False, time
+        round_.is_sufficient, round_.note = reflection.sufficient, reflection.note
+        round_.follow_ups = [task.query for task in reflection.follow_ups]
+        for task in reflection.follow_ups:
             self._get_search(task)
 
-    def _on_section(self, data: dict[str, Any], _: datetime) -> None:
-        section = self.sections[data["part"]]
-        section.state, section.round_number = data["step"], data["round"]
-        section.citation_count = data.get("cites", section.citation_count)
+    def _on_reflection_skipped(self, event: research.ReflectionSkipped, time: datetime) -> None:
+        round_ = self._get_round(event.round)
+        round_.is_reflected, round_.is_skipped, round_.ended_at = True, True, time
+        round_.is_last = event.last
 
-    def _on_cell(self, data: dict[str, Any], _: datetime) -> None:
-        cell = Cell.model_validate(data["cell"])
-        self.cells[cell.row, cell.column] = cell
+    def _on_section_advanced(self, event: research.SectionAdvanced, _: datetime) -> None:
+        if section := self.sections.get(event.part):
+            section.state, section.round_number = event.step, event.round
+            section.citation_count = event.cites
 
-    def _on_unclear(self, data: dict[str, Any], _: datetime) -> None:
-        self.clarification_question = data["question"]
+    def _on_cell_filled(self, event: research.CellFilled, _: datetime) -> None:
+        self.cells[event.cell.row, event.cell.column] = event.cell
 
-    def _on_clarified(self, data: dict[str, Any], _: datetime) -> None:
-        self.clarification_answer = data["answer"]
+    def _on_clarification_needed(self, event: research.ClarificationNeeded, _: datetime) -> None:
+        self.clarification_question = event.clarification.question
 
-    def _on_instruction(self, data: dict[str, Any], _: datetime) -> None:
-        self.instructions.append(data["text"])
+    def _on_clarification_answered(self, event: research.ClarificationAnswered, _: datetime) -> None:
+        self.clarification_answer = event.answer
 
-    def _on_heeded(self, data: dict[str, Any], _: datetime) -> None:
-        self.applied_instructions = max(self.applied_instructions, data["count"])
+    def _on_instruction_added(self, event: research.InstructionAdded, _: datetime) -> None:
+        self.instructions.append(event.text)
 
-    def _on_writing(self, _data: dict[str, Any], _time: datetime) -> None:
+    def _on_instruction_applied(self, event: research.InstructionApplied, _: datetime) -> None:
+        self.applied_instructions = max(self.applied_instructions, event.count)
+
+    def _on_writing_started(self, _event: research.WritingStarted, _time: datetime) -> None:
         self.is_writing, self.draft_text, self.retry = True, "", None
 
-    def _on_drafting(self, data: dict[str, Any], _: datetime) -> None:
-        self.handles, self.draft_text = data["handles"], ""
+    def _on_draft_started(self, event: research.DraftStarted, _: datetime) -> None:
+        self.handles, self.draft_text = event.handles, ""
 
-    def _on_text(self, data: dict[str, Any], _: datetime) -> None:
-        self.draft_text = data["text"] if data.get("restart") else self.draft_text + data["text"]
+    def _on_text_written(self, event: research.TextWritten, _: datetime) -> None:
+        self.draft_text = event.text if event.restart else self.draft_text + event.text
         self.retry = None
 
-    def _on_waiting(self, data: dict[str, Any], time: datetime) -> None:
-        self.retry = (data["what"], data["reason"], data["seconds"], time)
+    def _on_retry_scheduled(self, event: research.RetryScheduled, time: datetime) -> None:
+        self.retry = (event.service, event.reason, event.seconds, time)
 
-    def _on_queued(self, data: dict[str, Any], _: datetime) -> None:
-        if not data["over"]:
-            self.queued_names.append(data["what"])
-        elif data["what"] in self.queued_names:
-            self.queued_names.remove(data["what"])
+    def _on_rate_limit_wait(self, event: research.RateLimitWait, _: datetime) -> None:
+        if not event.is_over:
+            self.queued_names.append(event.service)
+        elif event.service in self.queued_names:
+            self.queued_names.remove(event.service)
 
-    def _on_unthinking(self, data: dict[str, Any], _: datetime) -> None:
-        self.refused_thinking_levels[data["what"]] = data["level"]
+    def _on_thinking_unsupported(self, event: research.ThinkingUnsupported, _: datetime) -> None:
+        self.refused_thinking_levels[event.service] = event.level
 
-    def _on_prompt_undercounted(self, data: dict[str, Any], _: datetime) -> None:
-        self.undercounted_tokens[data["what"]] = data["tokens"]
+    def _on_prompt_undercounted(self, event: research.PromptUndercounted, _: datetime) -> None:
+        self.undercounted_tokens[event.service] = event.tokens
 
-    def _on_parts_unreadable(self, data: dict[str, Any], _: datetime) -> None:
-        self.unreadable_parts.setdefault(data["what"], []).extend(data["parts"])
+    def _on_parts_unreadable(self, event: research.PartsUnreadable, _: datetime) -> None:
+        self.unreadable_parts.setdefault(event.service, []).extend(event.parts)
 
-    def _on_saved(self, data: dict[str, Any], _: datetime) -> None:
-        self.save_problem = data["problem"]
+    def _on_report_saved(self, event: research.ReportSaved, _: datetime) -> None:
+        self.save_problem = event.problem
 
-    def _on_usage(self, data: dict[str, Any], _: datetime) -> None:
-        self.tokens += data["input"] + data["output"]
-        self.is_estimated = self.is_estimated or bool(data.get("estimated"))
-        self.billed_searches += data["searches"]
-        self.service_calls[data.get("task", "")] += data["searches"]
+    def _on_usage(self, event: research.UsageRecorded, _: datetime) -> None:
+        self.tokens += event.input + event.output
+        self.is_estimated = self.is_estimated or event.estimated
+        self.billed_searches += event.searches
+        self.service_calls[event.task] += event.searches
         self.retry = None
-        if data["cost"] is None:
+        if event.cost is None:
             self.has_unpriced = True
         else:
-            self.cost_usd += data["cost"]
+            self.cost_usd += event.cost
 
-    def _on_answer(self, data: dict[str, Any], _: datetime) -> None:
-        self.citation_count = data.get("cites", data["quotes"])  # older events have only quotes
+    def _on_answer_written(self, event: research.AnswerWritten, _: datetime) -> None:
+        self.citation_count = event.quotes if event.cites is None else event.cites
 
-    def _on_checking(self, data: dict[str, Any], _: datetime) -> None:
-        self.checked_sentences = int(data["sentences"])
+    def _on_check_started(self, event: research.CheckStarted, _: datetime) -> None:
+        self.checked_sentences = event.sentences
 
-    def _on_checked(self, data: dict[str, Any], _: datetime) -> None:
+    def _on_check_finished(self, event: research.CheckFinished, _: datetime) -> None:
         self.checked_sentences, self.retry = 0, None
-        self.review_counts = int(data["rulings"]), int(data["repairs"])
+        self.review_counts = event.rulings, event.repairs
 
 
 def headline(run_progress: RunProgress, run: Run) -> str:

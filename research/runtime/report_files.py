@@ -22,7 +22,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from research.citations.numbering import number_report_answer
-from research.core.records import Event, Run, fingerprint
+from research.core.events import Event, ReportSaved
+from research.core.records import Run, fingerprint
 from research.core.settings import Settings
 from research.runtime.report_states import dump_state, read_run_id
 from research.storage.sqlite_files import make_private_folder
@@ -99,7 +100,7 @@ class ReportFiles:
         if folder is None or not self._is_in_data_dir or not run.options.sections:
             return
         self.flush()
-        reports = [Path(str(event.data["report"])) for event in events if event.kind == "saved"]
+        reports = [Path(event.data.report) for event in events if isinstance(event.data, ReportSaved)]
         paths = [path for path in reports if path.parent == folder and path.match(_FILE_PATTERNS[0])]
         states = folder.glob(f"state_{file_name_part(run.question)}_{time_name_part(run.created)}*.json")
         paths += [path for path in states if read_run_id(path) == run.id]

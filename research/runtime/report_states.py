@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from research.agent.nodes.budget import count_worked_seconds
 from research.agent.nodes.question import QuestionError, clean_question
+from research.core.events import PlanMade, RunEvent, StatusChanged, TaskFinished, TaskStarted, UsageRecorded
 from research.core.records import (
     Answer,
     Draft,
@@ -218,21 +219,15 @@ def restore_run(store: Store, state: ReportState, owner: str) -> Run:
     return run
 
 
-def _rebuild_events(state: ReportState, run: Run) -> Iterator[tuple[datetime, str, dict[str, Any]]]:
+def _rebuild_events(state: ReportState, run: Run) -> Iterator[tuple[datetime, RunEvent]]:
     """Yield the events of the run, as far as they are counted or shown later."""
     end = run.created + timedelta(seconds=state.seconds)
-    yield run.created, "status", {"status": "running"}
+    yield run.created, StatusChanged(status="running")
     if state.plan:
-        yield run.created, "plan", {"plan": state.plan.model_dump(mode="json")}
+        yield run.created, PlanMade(plan=state.plan)
     for finding in state.findings:
-        task = finding.task.model_dump(mode="json")
-        details = finding.model_dump(
-            mode="json", include={"reason", "hint", "provider", "message", "seconds", "reused"}
-        )
-        counts = {"passages": finding.passage_count, "titles": [item.title for item in finding.evidence]}
-        cached = {"cached": finding.started.isoformat() if finding.cached else ""}
-        yield end, "search", {"task": task}
-        yield end, "found", {"task": task, **counts, **details, **cached}
+        yield end, TaskStarted(task=finding.task)
+        yield end, TaskFinished.from_finding(finding)
     for usage in state.usage:
-        yield end, "usage", usage.model_dump(mode="json")
-    yield end, "status", {"status": run.status, "error": run.error}
+        yield end, UsageRecorded(**usage.model_dump())
+    yield end, StatusChanged(status=run.status, error=run.error)

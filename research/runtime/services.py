@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -103,6 +104,7 @@ class Services:
         remove_legacy_tracing_variables()
         self._default_services = default_services
         if not default_services:
+            logging.getLogger("research").setLevel(settings.log_level.upper())
             register_tool_servers(settings)
         self.traces = default_services.traces if default_services else TraceExporter(settings.traces_url)
         self.settings = settings

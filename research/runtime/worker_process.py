@@ -21,6 +21,7 @@ from typing import IO, Any, Protocol
 from research.core.settings import Settings
 from research.http import rate_limiter
 from research.runtime.local_run_manager import LocalRunManager
+from research.runtime.run_log import log_to_stderr
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +71,7 @@ def main() -> None:
         os.nice(NICE_INCREMENT)
     output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # other output must not get between the messages
+    log_to_stderr()
     messages, exit_code = _read_messages(sys.stdin.buffer), 0
     try:
         for factory, settings in messages:

@@ -12,6 +12,13 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, TypeAdapter
 
 from research.citations.registry import EvidenceRegistry
+from research.core.events import (
+    ClarificationAnswered,
+    ClarificationNeeded,
+    InstructionAdded,
+    InstructionApplied,
+    parse_event,
+)
 from research.core.records import (
     Answer,
     Clarification,
@@ -256,17 +263,17 @@ class EvidenceStore:
         clarification: Clarification | None = None
         instructions: list[Instruction] = []
         for time, kind, text in self.database.read(sql.LIST_DIALOGUE_EVENTS, run=run_id):
-            with suppress(ValueError, TypeError, LookupError):  # skips an invalid event
-                data = json.loads(text)
-                if kind == "unclear":
-                    clarification = Clarification(**data)
-                elif kind == "clarified" and clarification:
-                    clarification = clarification.model_copy(update={"answer": data["answer"]})
-                elif kind == "instruction":
-                    instructions.append(Instruction(text=data["text"], time=datetime.fromisoformat(time)))
-                elif kind == "heeded":
-                    for index in range(min(data["count"], len(instructions))):
-                        instructions[index] = instructions[index].model_copy(update={"heeded": True})
+            with suppress(ValueError):  # skips text that is no JSON
+                match parse_event(kind, json.loads(text)):
+                    case ClarificationNeeded(clarification=needed):
+                        clarification = needed
+                    case ClarificationAnswered(answer=answer) if clarification:
+                        clarification = clarification.model_copy(update={"answer": answer})
+                    case InstructionAdded(text=instruction):
+                        instructions.append(Instruction(text=instruction, time=datetime.fromisoformat(time)))
+                    case InstructionApplied(count=count):
+                        applied = [item.model_copy(update={"heeded": True}) for item in instructions[:count]]
+                        instructions[:count] = applied
         return clarification, tuple(instructions)
 
     def _earlier_evidence(self, conversation: str, answer: Answer | None, found_ids: Container[str]) -> list[Evidence]:

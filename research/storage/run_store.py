@@ -7,7 +7,8 @@ from collections.abc import Container, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from research.core.records import Conversation, Event, Plan, Run, RunOptions, RunStatus
+from research.core.events import ClarificationAnswered, Event, RunEvent, StatusChanged, dump_event, parse_event
+from research.core.records import Conversation, Plan, Run, RunOptions, RunStatus
 from research.storage import statements as sql
 from research.storage.databases import StoreDatabase
 from research.storage.history_index import HistoryIndex
@@ -92,7 +93,7 @@ class RunStore:
         with self.database.transaction() as transaction:
             is_held = bool(transaction.fetch_all(sql.LOCK_ENGINE_RUN, run=run_id, engine=engine))
             if is_held:
-                event = (datetime.now(UTC), "status", {"status": status, "error": error})
+                event = (datetime.now(UTC), StatusChanged(status=status, error=error))
                 self.append_events(run_id, [event], status, error)
             return is_held
 
@@ -157,14 +158,14 @@ class RunStore:
         with self.database.transaction():
             if not self.approve_run(run_id, engine, None, options):
                 return False
-            self.append_events(run_id, [(datetime.now(UTC), "clarified", {"answer": answer})])
+            self.append_events(run_id, [(datetime.now(UTC), ClarificationAnswered(answer=answer))])
             return True
 
     def stop_waiting_run(self, run_id: str) -> None:
         """Stop a run that waits for approval, unless it has been continued."""
         with self.database.transaction() as transaction:
             if transaction.execute(sql.STOP_WAITING_RUN, run=run_id):
-                event = (datetime.now(UTC), "status", {"status": "stopped", "error": ""})
+                event = (datetime.now(UTC), StatusChanged(status="stopped"))
                 self.append_events(run_id, [event], "stopped")
 
     # Events
@@ -172,7 +173,7 @@ class RunStore:
     def append_events(
         self,
         run_id: str,
-        events: Iterable[tuple[datetime, str, dict[str, Any]]],
+        events: Iterable[tuple[datetime, RunEvent]],
         status: RunStatus | None = None,
         error: str = "",
         *,
@@ -191,14 +192,9 @@ class RunStore:
                 raise RunTakenError(run_id)
             last: int = transaction.fetch_all(sql.LAST_EVENT_NUMBER, run=run_id)[0][0]
             rows = [
-                {
-                    "run": run_id,
-                    "seq": last + n,
-                    "time": time.isoformat(),
-                    "kind": kind,
-                    "data": to_json(data),
-                }
-                for n, (time, kind, data) in enumerate(events, 1)
+                {"run": run_id, "seq": seq, "time": time.isoformat(), "kind": kind, "data": to_json(data)}
+                for seq, (time, event) in enumerate(events, last + 1)
+                for kind, data in [dump_event(event)]
             ]
             transaction.execute_many(sql.ADD_EVENT, rows)
             if status:
@@ -279,4 +275,5 @@ def _parse_conversation(row: Sequence[Any]) -> Conversation:
 
 def _parse_event(run_id: str, row: Sequence[Any]) -> Event:
     seq, time, kind, data = row
-    return Event(run=run_id, seq=seq, time=datetime.fromisoformat(time), kind=kind, data=json.loads(data))
+    event = parse_event(kind, json.loads(data))
+    return Event(run=run_id, seq=seq, time=datetime.fromisoformat(time), data=event)

@@ -10,6 +10,16 @@ from typing import Any
 from sqlalchemy import and_, delete, func, insert, literal_column, or_, select, update
 from sqlalchemy import bindparam as param
 
+from research.core.events import (
+    ClarificationAnswered,
+    ClarificationNeeded,
+    InstructionAdded,
+    InstructionApplied,
+    StatusChanged,
+    TaskFinished,
+    UsageRecorded,
+    stored_kinds,
+)
 from research.storage.databases import Upsert
 from research.storage.tables import (
     answer,
@@ -105,12 +115,14 @@ LAST_EVENT_NUMBER_OF_OWNER = LAST_EVENT_NUMBER.join(run, run.c.id == event.c.run
 ADD_EVENT = insert(event)
 _LIST_ALL_EVENTS = select(*event.c["seq", "time", "kind", "data"]).where(_EVENT_OF_RUN).order_by(event.c.seq)
 LIST_EVENTS = _LIST_ALL_EVENTS.where(event.c.seq > param("after"))
+_DIALOGUE_EVENTS = (ClarificationNeeded, ClarificationAnswered, InstructionAdded, InstructionApplied)
 LIST_DIALOGUE_EVENTS = (  # instructions, and questions of a run with their answers
     select(*event.c["time", "kind", "data"])
-    .where(_EVENT_OF_RUN, event.c.kind.in_(_literals("unclear", "clarified", "instruction", "heeded")))
+    .where(_EVENT_OF_RUN, event.c.kind.in_(_literals(*stored_kinds(*_DIALOGUE_EVENTS))))
     .order_by(event.c.seq)
 )
-LIST_USAGE_EVENTS = _LIST_ALL_EVENTS.where(event.c.kind.in_(_literals("status", "usage", "found")))
+_USAGE_EVENTS = stored_kinds(StatusChanged, UsageRecorded, TaskFinished)
+LIST_USAGE_EVENTS = _LIST_ALL_EVENTS.where(event.c.kind.in_(_literals(*_USAGE_EVENTS)))
 LIST_USAGE = select(event.c.data).where(_EVENT_OF_RUN, event.c.kind == "usage").order_by(event.c.seq)
 
 _SEARCH_START_COLUMNS = ("run", "task", "key", "source", "query", "started")

@@ -52,11 +52,11 @@ def _together(runs: LocalRunManager, number: int) -> tuple[list[str], list[float
 def _whole(runs: LocalRunManager, run_id: str) -> bool:
     """Whether the events of a run have no gap and end with what became of it."""
     events = runs.events(run_id)
-    told = [event.data["task"]["id"] for event in events if event.kind == "found"]
+    told = [event.data.task.id for event in events if event.kind == "task_finished"]
     return (
         [event.seq for event in events] == list(range(1, len(events) + 1))
         and len(told) == len(set(told)) == 6
-        and (events[-1].kind, events[-1].data["status"]) == ("status", "done")
+        and (events[-1].kind, events[-1].data.status) == ("status_changed", "done")
     )
 
 

@@ -18,6 +18,7 @@ from pydantic import SecretStr
 
 from research.application import Application
 from research.core.errors import ServiceError
+from research.core.events import UsageRecorded
 from research.core.providers import search_services, shipped_providers
 from research.core.records import Finding, Reflection, Report, Run, RunOptions, Task, Usage, ignore_event
 from research.core.settings import SettingError, Settings, apply_choices, load_settings
@@ -127,6 +128,7 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "SIGHTLINE_CONTACT": ("contact", "", " me@example.org", "me@example.org"),
     "OUTPUT_DIR": ("output_dir", Path("query_engine_streamlit_reports"), " /some where/reports ", Path("/some where/reports")),
     "SAVE_INTERMEDIATE_STATES": ("save_states", True, " False", False),
+    "LOG_LEVEL": ("log_level", "info", "WARNING", "warning"),
     "MAP_TILES": ("map_tiles", "osm", "Off", "off"),
     "SIGHTLINE_DATABASES": ("databases_file", "", "off", "off"),
     "SIGHTLINE_MCP_CONFIG": ("mcp_config", "", "off", "off"),
@@ -604,7 +606,7 @@ def test_the_tokens_and_the_money_of_a_run_end_its_searching(
     class Paid(ScriptedReasoner):
         async def reflect(self, *arguments: Any) -> Reflection:
             usage = Usage(stage="reflect", model="gemini:gemini-3.5-flash-lite", input=2_000)
-            arguments[-1]("usage", **usage.model_dump(mode="json"))
+            arguments[-1](UsageRecorded(**usage.model_dump()))
             return await super().reflect(*arguments)
 
     source, reasoner = ScriptedSource(), Paid(["a"], lambda round_: [f"after {round_}"])
@@ -638,7 +640,7 @@ def test_the_search_timeout_ends_a_search_that_hangs(start: Start) -> None:
 def test_the_search_delay_lies_between_announcing_a_search_and_doing_it(start: Start) -> None:
     source = ScriptedSource(usual=HANGS)
     runs, run = start(ScriptedReasoner(["a"]), source, search_delay=60)
-    until(lambda: "search" in [event.kind for event in runs.events(run.id)])
+    until(lambda: "task_started" in [event.kind for event in runs.events(run.id)])
     assert source.calls == []
     assert runs.store.searches(run.id) == []
     runs.stop(run.id)

@@ -447,7 +447,7 @@ def test_a_topic_is_watched_from_its_report_and_looked_at_again(visit: Visit, re
     page.at.run()
     update = get_application().runs.recent_runs(limit=1)[0]
     assert update.options.updates == run.id
-    assert [event.kind for event in get_application().runs.follow(update.id)][-1] == "status"
+    assert [event.kind for event in get_application().runs.follow(update.id)][-1] == "status_changed"
     assert english("watch.nothing") in visit(run=update.id).words
     other = visit("news")
     assert english("watch.same") in other.words

@@ -79,7 +79,7 @@ def killed(worker: WorkerProcess) -> None:
 def contiguous(runs: LocalRunManager, run_id: str) -> None:
     events = runs.events(run_id)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    assert (events[-1].kind, events[-1].data["status"]) == ("status", "done")
+    assert (events[-1].kind, events[-1].data.status) == ("status_changed", "done")
 
 
 # As without workers
@@ -178,9 +178,9 @@ def test_a_run_is_saved_where_it_was_asked_for_by_a_worker(tmp_path: Path) -> No
         options = RunOptions(sources=("library",), sections=1, reflections=0)
         run = desk.runs.start("Bridges", options=options, run_id="one")
         until(lambda: not get_(desk, run).is_active)
-        saved = [event.data for event in desk.runs.events("one") if event.kind == "saved"]
+        saved = [event.data for event in desk.runs.events("one") if event.kind == "report_saved"]
         assert get_(desk, run).status == "done"
-        assert [Path(data["report"]).parent for data in saved] == [tmp_path / "reports"]
+        assert [Path(data.report).parent for data in saved] == [tmp_path / "reports"]
         desk.close()
 
 

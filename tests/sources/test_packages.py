@@ -216,6 +216,25 @@ SOURCE = Source(**{**FIELDS, "build": lambda dependencies: Formless()})
 """
 
 
+OUTDATED = """
+class Outdated:
+    max_sequential_calls = 1
+    def readiness(self): return Readiness(state="live")
+    async def search(self, task, emit): emit("waiting")
+
+SOURCE = Source(**{**FIELDS, "build": lambda dependencies: Outdated()})
+"""
+
+
+async def test_a_search_may_emit_only_events(install: Install) -> None:
+    install("one-more", PLAIN.format(more="") + OUTDATED)
+    guest = PluginRetriever(registry.get_source("extra"), Dependencies(settings.load_settings({})))
+    emitted: list[object] = []
+    with pytest.raises(TypeError, match="extra emitted str"):
+        await guest.search(Task(id="1.1", source="extra", query="q"), emitted.append)
+    assert emitted == []
+
+
 async def test_a_search_is_held_to_the_form_of_a_finding(install: Install) -> None:
     install("one-more", PLAIN.format(more="") + FORMLESS)
     guest = PluginRetriever(registry.get_source("extra"), Dependencies(settings.load_settings({})))

@@ -30,6 +30,7 @@ from research.agent.llm.yes_no_models import is_yes_no_model
 from research.citations.model_markdown import parse_model_markdown
 from research.citations.registry import cites_by_address, cites_by_title
 from research.core.errors import ServiceError
+from research.core.events import DraftStarted
 from research.core.i18n import message
 from research.core.records import (
     MAX_QUESTION_CHARS,
@@ -342,8 +343,8 @@ class ModelReasoner:
             if not listing.text:
                 message = f"the material has no room in the prompt of {chat.spec}"
                 raise ServiceError("cut off", message, hint="context")
-            handles = {h: [c.evidence, c.passage] for h, c in listing.handles.items()}
-            emit("drafting", handles=handles)
+            handles = {h: (c.evidence, c.passage) for h, c in listing.handles.items()}
+            emit(DraftStarted(handles=handles))
             return prompt
 
         try:

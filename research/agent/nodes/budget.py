@@ -17,8 +17,9 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from typing import Literal
 
+from research.core.events import Event, StatusChanged
 from research.core.i18n import message
-from research.core.records import Event, Language, RunOptions, Span, Task, Usage
+from research.core.records import Language, RunOptions, Span, Task, Usage
 
 SEARCH_SHARE = 0.8  # of a limit; at this share searching ends
 GRACE_SECONDS = 0.1  # time for the call that reached a limit to end
@@ -269,7 +270,7 @@ def count_worked_seconds(events: Iterable[Event]) -> float:
     """
     total, since, last = 0.0, None, None
     for event in events:
-        status = event.data.get("status") if event.kind == "status" else None
+        status = event.data.status if isinstance(event.data, StatusChanged) else None
         if status and since and last:
             total += ((last if status == "interrupted" else event.time) - since).total_seconds()
             since = None

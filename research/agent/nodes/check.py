@@ -30,6 +30,7 @@ from research.citations.support import (
     sentence_key,
     small_margin,
 )
+from research.core.events import CheckFinished, CheckStarted
 from research.core.i18n import translator
 from research.core.records import (
     Answer,
@@ -96,7 +97,7 @@ async def check_answer(
     doubtful = _select_doubtful(support.sentences, cited)
     claims = _to_claims(doubtful, cited) if checker.can_judge else []
     if claims:
-        emit("checking", sentences=len(claims))
+        emit(CheckStarted(sentences=len(claims)))
         await _judge_claims(claims, state)
     unchecked = sum(claim.key not in state.rulings for claim in claims)
     review = AnswerReview(
@@ -324,11 +325,12 @@ def _add_review_notice(answer: Answer, state: _CheckState, claim_count: int) -> 
         dropped = len(review.repairs) - rewritten
         lines.append(translate("repaired", dropped=dropped, rewritten=rewritten))
     state.emit(
-        "checked",
-        rulings=len(review.rulings),
-        repairs=len(review.repairs),
-        unchecked=review.unchecked,
-        failures=len(failures),
+        CheckFinished(
+            rulings=len(review.rulings),
+            repairs=len(review.repairs),
+            unchecked=review.unchecked,
+            failures=len(failures),
+        )
     )
     if not (lines or failures):
         return answer.model_copy(update={"review": None}) if not review.rulings else answer

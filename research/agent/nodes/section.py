@@ -15,6 +15,7 @@ from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.context import RunContext
 from research.agent.nodes.question_urls import keep_known_urls
 from research.agent.nodes.report_update import HEADING_PREFIX
+from research.core.events import SectionAdvanced
 from research.core.i18n import message
 from research.core.records import (
     Draft,
@@ -58,7 +59,7 @@ async def write_section(
     findings: list[Finding] = []
     tasks = [task for task in plan.tasks if task.part == part_id]
     for round_ in range(options.reflections + 1):
-        emit("section", part=part_id, step="searching", round=round_)
+        emit(SectionAdvanced(part=part_id, step="searching", round=round_))
         findings += await asyncio.gather(*map(search, tasks))
         if round_ == options.reflections:
             on_searched(findings)
@@ -67,11 +68,11 @@ async def write_section(
             break
         material = earlier.section_material(part_id, findings, now) if earlier else findings
         try:
-            emit("section", part=part_id, step="writing", round=round_)
+            emit(SectionAdvanced(part=part_id, step="writing", round=round_))
             section = await _write_text(section, round_, question, plan, material, context, emit)
             if round_ == options.reflections:
                 break
-            emit("section", part=part_id, step="reflecting", round=round_)
+            emit(SectionAdvanced(part=part_id, step="reflecting", round=round_))
             reflection = await _reflect_on_section(section, round_, question, plan, material, context, emit)
         except RunEndedError as ended:
             context.budget.record_skip(ended.reason)
@@ -88,7 +89,8 @@ async def write_section(
         if reflection.sufficient or not tasks:
             break
     on_searched(findings)
-    emit("section", part=part_id, step="done", round=section.rounds, cites=_count_citations(section), kept=section.kept)
+    cites = _count_citations(section)
+    emit(SectionAdvanced(part=part_id, step="done", round=section.rounds, cites=cites, kept=section.kept))
     return section, findings
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 from urllib.parse import unquote
 
 from pydantic import AfterValidator, Field, SecretStr
@@ -144,6 +144,15 @@ class ServerSettings(BaseSettings):
         ),
     ] = ""
     runs_key: Annotated[Key, Variable("RUNS_API_KEY", "Its key, if it wants one.")] = NO_KEY
+    log_level: Annotated[
+        Literal["info", "debug", "warning", "error"],
+        LOWER_CASE,
+        Variable(
+            "LOG_LEVEL",
+            "The least level of this program's log; `info` writes a line for each step of a run "
+            "([Log](deployment.md#log)).",
+        ),
+    ] = "info"
     mcp_token: Annotated[
         Key,
         AfterValidator(_check_token),

@@ -22,6 +22,7 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel
 
 from research.core.errors import ServiceError
+from research.core.events import DatabaseStepTaken
 from research.core.records import (
     DatabaseStep,
     DatabaseStepKind,
@@ -141,7 +142,7 @@ class _Work:
         """Add a step."""
         step = DatabaseStep(kind=kind, text=text, **more)
         self.steps.append(step)
-        self.emit("tool", name=kind, text=text, sql=step.sql, rows=step.rows, seconds=step.seconds)
+        self.emit(DatabaseStepTaken(step=step))
 
     def outcome(self, status: OutcomeStatus, **more: Any) -> Outcome:
         """Return an outcome with the steps so far."""

@@ -147,11 +147,7 @@ class DatabaseRetriever:
         started, begun = self._clock(), time.monotonic()
         database, title = self._select_database()
         answer = database.run_statement if task.tool == SQL_TOOL else database.ask
-
-        def emit_for_task(kind: str, /, **data: Any) -> None:
-            emit(kind, **({"task": task.id} if kind == "tool" else {}), **data)
-
-        outcome = await answer(task.query, emit_for_task, self._owner)
+        outcome = await answer(task.query, emit, self._owner)
         rows = outcome.rows
         evidence = tuple(_build_evidence(outcome, rows, started, title)) if rows and rows.rows else ()
         return Finding(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from research.core.errors import ServiceError
+from research.core.events import DatabaseStepTaken
 from research.core.records import DatabaseStep, EventEmitter, FailureReason, QueryResult, fingerprint
 from research.sources.database import semantic_model
 from research.sources.database.agent import DatabaseAgent, Outcome, OutcomeStatus, StatementWriter
@@ -175,7 +176,7 @@ class DatabaseService:
             step = DatabaseStep(kind="run", sql=rows.sql, rows=len(rows.rows), seconds=rows.seconds)
             status: OutcomeStatus = "answered" if rows.rows else "empty"
             outcome = Outcome(status=status, question=sql, restatement="SQL", rows=rows, steps=(step,))
-        emit("tool", name=step.kind, text=step.text, sql=step.sql, rows=step.rows, seconds=step.seconds)
+        emit(DatabaseStepTaken(step=step))
         return await self._add_headings(outcome, owner)
 
     async def run(self, sql: str) -> QueryResult:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from research.core.errors import ServiceError, mask_secrets
+from research.core.events import ToolCalled
 from research.core.records import EventEmitter
 from research.core.tool_servers import ToolServer
 from research.sources.mcp_tools.evidence import ToolCall, result_text
@@ -51,7 +52,7 @@ class ToolRunner:
 
         arguments = _without_keys(request.args)
         shown = {name: str(value)[:80] for name, value in arguments.items()}
-        self.emit("tool", task=self.task_id, tool=request.name, arguments=shown)
+        self.emit(ToolCalled(task=self.task_id, tool=request.name, arguments=shown))
         try:
             result = cast("LenientCallToolResult", await handler(request))
             text = result_text(result)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from research.core.errors import ServiceError
+from research.core.events import RetryScheduled
 from research.core.records import EventEmitter, Failure, Picture, Readiness
 from research.sources.news.article import Article
 from research.sources.news.notes import Note
@@ -86,6 +87,6 @@ async def retry(
             wait = backoff_seconds * 2 ** (attempt - 1) if wait is None else wait
             if attempt == MAX_ATTEMPTS or not error.is_retryable:
                 raise
-            emit("waiting", stage="search", seconds=wait, reason=error.reason, what=provider_name)
+            emit(RetryScheduled(stage="search", service=provider_name, reason=error.reason, seconds=wait))
         await asyncio.sleep(wait)
     raise AssertionError("at least one attempt is made")

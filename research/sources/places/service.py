@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 
 from research.core.coordinates import Point, distance_metres
 from research.core.errors import ServiceError
+from research.core.events import RetryScheduled, UsageRecorded
 from research.core.records import EventEmitter, Language, Place, fingerprint, ignore_event
 from research.core.settings import Settings
 from research.sources.places import tool_responses
@@ -228,7 +229,7 @@ class MapService:
                 if attempt == MAX_ATTEMPTS or not (error.is_retryable and error.retry_after_seconds is not None):
                     raise
                 wait = error.retry_after_seconds * attempt
-                emit("waiting", stage="search", seconds=wait, reason=error.reason, what=self.name)
+                emit(RetryScheduled(stage="search", service=self.name, reason=error.reason, seconds=wait))
             await asyncio.sleep(wait)
         raise AssertionError("at least one attempt is made")
 
@@ -248,7 +249,7 @@ class MapService:
             self._pending_searches -= 1
             if sent:
                 self._answers.increment_counter(self._account_name, self._today)
-                emit("usage", stage="search", model="amap", searches=1, cost=0.0)
+                emit(UsageRecorded(stage="search", model="amap", searches=1, cost=0.0))
 
     @property
     def _account_name(self) -> str:

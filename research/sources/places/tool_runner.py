@@ -13,6 +13,7 @@ from typing import Any
 
 from research.core.coordinates import Point, from_gcj02, to_gcj02
 from research.core.errors import ServiceError
+from research.core.events import ToolCalled
 from research.core.records import EventEmitter, Evidence, Language, Place, SearchArea
 from research.sources.places import coverage
 from research.sources.places.directions import TOOL_BY_MODE, parse_route
@@ -60,7 +61,7 @@ class MapToolRunner:
         if tool not in MODEL_TOOLS:
             return error_json(f"there is no tool {tool!r}")
         shown = {name: str(value)[:80] for name, value in arguments.items()}
-        self.emit("tool", task=self.task_id, tool=tool, arguments=shown)
+        self.emit(ToolCalled(task=self.task_id, tool=tool, arguments=shown))
         try:
             self._choose_service(arguments)
             result = await self.service.call_tool(tool, arguments, self.emit, self.language)

@@ -17,7 +17,8 @@ from typing import Any
 
 from research.core.deadlines import pause_deadlines
 from research.core.errors import REDIRECT_STATUSES, ServiceError, error_from_status
-from research.core.records import EventEmitter, Failure, FailureReason, Usage, fingerprint
+from research.core.events import UsageRecorded
+from research.core.records import EventEmitter, Failure, FailureReason, fingerprint
 from research.core.text.tokenizer import is_blank
 from research.models.clients import ModelClients
 from research.models.gemini import count_member, get_member, list_member
@@ -185,7 +186,7 @@ class DeepResearch(GoogleProvider):
         search_counts = [
             count_member(count, "count") or 0 for count in counts if get_member(count, "type") == "google_search"
         ]
-        record = Usage(
+        usage_event = UsageRecorded(
             stage="search",
             model=str(self.spec),
             input=tokens("input", "tool_use"),
@@ -193,7 +194,7 @@ class DeepResearch(GoogleProvider):
             cached=tokens("cached"),
             searches=sum(search_counts) or len(grounded.executed_queries),
         )
-        emit("usage", **record.model_dump(mode="json"))
+        emit(usage_event)
 
 
 def parse_report(body: Any, retrieved: datetime) -> GroundedText:

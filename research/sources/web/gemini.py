@@ -13,7 +13,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from research.core.errors import ServiceError
-from research.core.records import EventEmitter, Failure, FailureReason, Usage
+from research.core.events import ThinkingUnsupported, UsageRecorded
+from research.core.records import EventEmitter, Failure, FailureReason
 from research.core.text.tokenizer import is_blank
 from research.models.capabilities import PAGES, THINKING, find_refused_feature, thinking_arguments, thinking_level
 from research.models.clients import ModelClients
@@ -90,7 +91,7 @@ class GeminiSearch(GoogleProvider):
         newly_refused = features - remaining - refused
         refused |= newly_refused
         if THINKING in newly_refused:
-            emit("unthinking", stage="search", what=str(self.spec), level=level)
+            emit(ThinkingUnsupported(stage="search", service=str(self.spec), level=level))
         return response
 
     async def _request(self, query: str, features: Container[str]) -> _Response:
@@ -149,7 +150,7 @@ class GeminiSearch(GoogleProvider):
         searches = len(grounded.executed_queries)
         if self.spec.name.startswith(("gemini-2", "gemini-1")):
             searches = min(searches, 1)
-        record = Usage(
+        usage_event = UsageRecorded(
             stage="search",
             model=str(self.spec),
             input=tokens("prompt_token_count", "tool_use_prompt_token_count"),
@@ -157,8 +158,7 @@ class GeminiSearch(GoogleProvider):
             cached=tokens("cached_content_token_count"),
             searches=searches,
         )
-        record = fill_missing_counts(record, prompt, grounded.text)
-        emit("usage", **record.model_dump(mode="json"))
+        emit(fill_missing_counts(usage_event, prompt, grounded.text))
 
     def _build_result(
         self, query: str, candidate: Any, opened_pages: tuple[GroundedText, tuple[Failure, ...]]

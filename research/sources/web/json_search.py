@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from research.core.errors import ServiceError, error_from_status, register_secrets
-from research.core.records import EventEmitter, Readiness, Usage
+from research.core.events import UsageRecorded
+from research.core.records import EventEmitter, Readiness
 from research.core.text.publication_dates import parse_publication_day
 from research.http.lazy_client import LazyClient
 from research.http.responses import convert_errors, parse_json_response
@@ -62,7 +63,7 @@ class JSONSearch:
         retrieved, query = self._clock(), tidy_text(query)
         sent_query = query[:MAX_QUERY_CHARS]
         response = await self._request(sent_query)
-        emit("usage", **Usage(stage="search", model=self.name, searches=1).model_dump(mode="json"))
+        emit(UsageRecorded(stage="search", model=self.name, searches=1))
         items = (self._row_evidence(row, retrieved) for row in self._result_rows(response))
         return SearchResult(
             evidence=merge_results(items, self._max_results),

@@ -185,12 +185,12 @@ async def test_no_connection_and_no_end_are_failures(gdelt, server):
 
 async def test_requests_keep_their_distance_whoever_asks(gdelt, server):
     pace, said = RateLimiter(0.2, lambda: 0.0), []  # its turns come alike, however long it takes to ask
-    tell = lambda kind, **data: said.append((kind, data["over"]))  # noqa: E731
+    tell = lambda event: said.append((event.kind, event.is_over))  # noqa: E731
     start = time.monotonic()
     await asyncio.gather(*(gdelt(rate_limiter=pace).search("x y", BASIC, tell) for _ in range(3)))
     assert len(server.times) == 3
     assert all(at - start > n * 0.19 for n, at in enumerate(sorted(server.times)))
-    assert said.count(("queued", False)) == said.count(("queued", True)) == 2
+    assert said.count(("rate_limit_wait", False)) == said.count(("rate_limit_wait", True)) == 2
 
 
 async def test_waiting_for_a_turn_counts_against_no_deadline(gdelt):

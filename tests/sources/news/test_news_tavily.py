@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from research.core.errors import ServiceError
+from research.core.events import dump_event
 from research.core.records import Picture, ignore_event
 from research.sources.news.notes import join_notes
 from research.sources.news.search_tools import NEWS_TOOLS, NewsRequest
@@ -232,11 +233,11 @@ async def test_a_refusal_has_its_reason_and_is_repeated_only_where_that_can_help
 async def test_a_second_attempt_that_succeeds_is_all_that_is_needed(server, status):
     server.statuses = [status]
     tavily, said = provider(server), []
-    news = await tavily.search("x", BASIC, lambda kind, **data: said.append((kind, data)))
+    news = await tavily.search("x", BASIC, lambda event: said.append(dump_event(event)))
     await tavily.close()
     assert len(news.articles) == 7
-    assert [kind for kind, _ in said] == ["waiting", "usage"]
-    assert (said[0][1]["what"], said[1][1]["searches"]) == ("tavily", 1)
+    assert [kind for kind, _ in said] == ["retry_scheduled", "usage"]
+    assert (said[0][1]["service"], said[1][1]["searches"]) == ("tavily", 1)
 
 
 async def test_a_pause_that_is_too_long_is_not_waited_for(server):
@@ -260,7 +261,7 @@ async def test_who_has_no_patience_waits_for_no_pause_and_is_told_of_none_that_n
 async def test_waiting_for_a_second_attempt_can_be_cancelled(server):
     server.status, server.headers = 429, {"Retry-After": "20"}
     tavily, waits = provider(server), asyncio.Event()
-    task = asyncio.create_task(tavily.search("x", BASIC, lambda kind, **data: waits.set()))
+    task = asyncio.create_task(tavily.search("x", BASIC, lambda _: waits.set()))
     await asyncio.wait_for(waits.wait(), 60)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -19,6 +19,7 @@ import uvicorn
 from pydantic import SecretStr
 
 from research.core.errors import ServiceError
+from research.core.events import RunEvent, UsageRecorded, dump_event
 from research.core.settings import Settings
 from research.sources.places.amap import AmapBackend
 from research.sources.places.server import build_server
@@ -231,14 +232,13 @@ async def test_each_search_is_told_as_usage(services: Opened) -> None:
     heard: list[tuple[str, dict[str, Any]]] = []
     service = services()
 
-    def say(kind: str, /, **data: Any) -> None:
-        heard.append((kind, data))
+    def say(event: RunEvent, /) -> None:
+        heard.append(dump_event(event))
 
     for _ in range(2):  # the second answer costs nothing
         await service.call_tool("maps_geo", {"address": "王府井"}, say)
         await service.call_tool("maps_around_search", PARKS, say)
-    usage = {"stage": "search", "model": "amap", "searches": 1, "cost": 0.0}
-    assert heard == [("usage", usage)]
+    assert heard == [dump_event(UsageRecorded(stage="search", model="amap", searches=1, cost=0.0))]
 
 
 async def test_at_the_limit_nothing_is_sent_and_the_setting_is_named(services: Opened, fake: FakeAmap) -> None:
@@ -351,16 +351,16 @@ async def test_a_server_that_needs_a_key_says_which(services: Opened, server: st
 async def test_a_rate_limit_is_waited_for(services: Opened, fake: FakeAmap) -> None:
     service, heard = services(), []
 
-    def say(kind: str, /, **data: Any) -> None:
-        heard.append((kind, data))
+    def say(event: RunEvent, /) -> None:
+        heard.append(dump_event(event))
         fake.fail("around", "ok")
 
     fake.fail("around", "qps")
     told = await service.call_tool("maps_around_search", PARKS, say)
     assert names(told)
     assert len(fake.log) == 2
-    (waiting,) = (data for kind, data in heard if kind == "waiting")
-    assert waiting == {"stage": "search", "seconds": 1.0, "reason": "quota", "what": "amap"}
+    (waiting,) = (data for kind, data in heard if kind == "retry_scheduled")
+    assert waiting == {"stage": "search", "seconds": 1.0, "reason": "quota", "service": "amap"}
 
 
 @pytest.mark.slow
