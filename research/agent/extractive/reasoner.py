@@ -13,10 +13,10 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import islice, product, zip_longest
 from typing import Literal
 
-from research import data
 from research.agent.extractive.cell_extraction import fill_cells
 from research.agent.extractive.concepts import find_concepts
 from research.agent.extractive.follow_up import find_unresolved, make_standalone
+from research.agent.extractive.greetings import is_greeting
 from research.agent.extractive.question_parts import extract_keywords, parse_question
 from research.agent.extractive.quote_selection import Quote, is_answered, select_quotes
 from research.agent.reasoner import Corpus
@@ -67,8 +67,6 @@ MAX_ROUTE_STEPS = 12  # routes with more steps are summarised
 _MAX_TITLE_CHARS = 60  # longer titles of sections are cut
 MAX_SYNONYMS = 8  # in a query
 
-_GREETINGS = frozenset(data.words("questions")["greetings"].split("|"))
-
 
 def _one_sentence_draft(
     kind: Literal["missing", "notice"], question: Question, message_key: str, **words: str
@@ -95,8 +93,8 @@ class ExtractiveReasoner:
 
     async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
         original_text = question.text
-        if normalise_query(original_text) in _GREETINGS:
-            return _one_sentence_draft("notice", question, "digest.nothing")
+        if is_greeting(original_text):
+            return _one_sentence_draft("notice", question, "digest.greeting")
         text = make_standalone(question, self._corpus)
         question = question.model_copy(update={"text": text})
         if reference := find_unresolved(question, self._corpus):
