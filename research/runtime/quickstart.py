@@ -19,7 +19,7 @@ from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
 from research.agent.graph import GraphState, append_items
-from research.agent.nodes.question import QuestionError, clean_question
+from research.agent.nodes.question import QuestionError, clean_question_text
 from research.agent.nodes.turn_memory import memory_from_client
 from research.citations.numbering import CitedAnswer, number_citations
 from research.citations.registry import EvidenceRegistry
@@ -189,7 +189,7 @@ def _read_question(state: Mapping[str, Any]) -> tuple[str, HumanMessage | None]:
             raise RequestError('The input has no question: "messages" needs one of a person.')
         text, name = _message_text(human_messages[-1]), "messages"
     try:
-        question = clean_question(text).text
+        question = clean_question_text(text)
     except QuestionError as error:
         raise RequestError(f'"{name}" has no question that can be researched. {error}') from None
     return question, HumanMessage(question) if given_question else None
