@@ -7,11 +7,11 @@ else the judgement of the rules stands.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel
 
 from research.agent.llm import prompts
+from research.agent.llm.model_output import one_line, parse_rows
 from research.agent.llm.reasoner import ModelReasoner
 from research.agent.llm.yes_no_models import is_yes_no_model, judge_claim
 from research.agent.reasoner import Claim
@@ -33,30 +33,23 @@ MAX_REASON_CHARS = 200  # longer reasons are cut
 MIN_QUOTE_CHARS = 4  # shorter quotes are ignored
 
 
-_T = TypeVar("_T", bound=BaseModel)
-
-
-class _ModelOutput(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-
-class _VerdictOutput(_ModelOutput):
+class _VerdictOutput(BaseModel):
     number: int
     verdict: Verdict
     reason: str = ""
     quote: str = ""
 
 
-class _VerdictsOutput(_ModelOutput):
+class _VerdictsOutput(BaseModel):
     rulings: list[object]
 
 
-class _RewriteOutput(_ModelOutput):
+class _RewriteOutput(BaseModel):
     number: int
     text: str
 
 
-class _RewritesOutput(_ModelOutput):
+class _RewritesOutput(BaseModel):
     rewritten: list[object]
 
 
@@ -100,7 +93,7 @@ class ModelCitationChecker:
         except ServiceError as error:
             return ModelVerdicts(failures=(error.to_failure("check"),))
         rows: dict[int, _VerdictOutput] = {}
-        for row in _parse_rows(output.rulings, _VerdictOutput):
+        for row in parse_rows(output.rulings, _VerdictOutput):
             rows.setdefault(row.number, row)
         judged = [_to_verdict(claim, rows[n]) for n, claim in enumerate(claims, 1) if n in rows]
         verdicts = tuple(item for item in judged if item)
@@ -120,12 +113,12 @@ class ModelCitationChecker:
             )
         except ServiceError as error:
             return RewrittenSentences(failures=(error.to_failure("check"),))
-        rows = {row.number: " ".join(row.text.split()) for row in _parse_rows(output.rewritten, _RewriteOutput)}
-        return RewrittenSentences(
-            texts=tuple(
-                (claim.key, rows[n][: prompts.MAX_SENTENCE_CHARS]) for n, claim in enumerate(claims, 1) if rows.get(n)
-            )
-        )
+        rows = {
+            row.number: one_line(row.text, prompts.MAX_SENTENCE_CHARS)
+            for row in parse_rows(output.rewritten, _RewriteOutput)
+        }
+        texts = tuple((claim.key, rows[n]) for n, claim in enumerate(claims, 1) if rows.get(n))
+        return RewrittenSentences(texts=texts)
 
     def _reasoner_for(self, options: RunOptions) -> ModelReasoner | None:
         return self._reports if options.sections else self._default
@@ -149,25 +142,15 @@ def _no_judgement_failure(chat: Chat) -> Failure:
     return ServiceError("malformed", f"{chat.spec} judged no sentence").to_failure("check")
 
 
-def _parse_rows(rows: Sequence[object], output_type: type[_T]) -> list[_T]:
-    """Parse rows of a model's output; an invalid row does not affect the others."""
-    parsed = []
-    for row in rows:
-        try:
-            parsed.append(output_type.model_validate(row))
-        except ValidationError:
-            continue
-    return parsed
-
-
 def _to_verdict(claim: Claim, output: _VerdictOutput) -> ModelVerdict | None:
     """Return a verdict with the position of its quote; None if it needs a quote and has none."""
-    reason = " ".join(output.reason.split())[:MAX_REASON_CHARS]
+    reason = one_line(output.reason, MAX_REASON_CHARS)
     if output.verdict == "absent":
         return ModelVerdict(key=claim.key, verdict=output.verdict, reason=reason)
+    if len(normalise_quote(output.quote)) < MIN_QUOTE_CHARS:
+        return None
     for evidence, passage, _ in claim.passages:
-        is_long_enough = len(normalise_quote(output.quote)) >= MIN_QUOTE_CHARS
-        if is_long_enough and (span := find_quote(output.quote, passage.text)):
+        if span := find_quote(output.quote, passage.text):
             start, end = span
             return ModelVerdict(
                 key=claim.key,

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import model_validator
 
 from research.agent.llm import prompts
 from research.agent.llm.draft_assembly import (
@@ -19,16 +19,17 @@ from research.agent.llm.draft_assembly import (
     describe_ending,
     fallback_draft,
     no_source_spans,
+    parse_reply,
     quotes_draft,
+    require_text,
 )
 from research.agent.llm.explore import explore
-from research.agent.llm.judgement import Judgement, has_nonempty_list
 from research.agent.llm.material import MaterialListing, fit_material, has_citable_material
+from research.agent.llm.model_output import Judgement, OutputWithLists, has_nonempty_list, one_line
 from research.agent.llm.report_writer import ReportWriter
 from research.agent.llm.table_extractor import TableExtractor
 from research.agent.llm.yes_no_models import is_yes_no_model
 from research.citations.model_markdown import parse_model_markdown
-from research.citations.registry import cites_by_address, cites_by_title
 from research.core.errors import ServiceError
 from research.core.i18n import message
 from research.core.records import (
@@ -45,7 +46,6 @@ from research.core.records import (
     RunOptions,
     Span,
     Task,
-    normalise_query,
 )
 from research.core.settings import Role, SettingError, model_setting_name
 from research.core.text.tokenizer import detect_language, is_blank
@@ -59,22 +59,7 @@ from research.sources.places.questions import parse_place_query
 MAX_PROPOSED_QUERIES = 200  # further queries of a model are ignored
 
 
-class _ModelOutput(BaseModel):
-    """The output of a model. Excess is cut off rather than refused, as the call is paid for."""
-
-    model_config = ConfigDict(extra="allow")
-
-    def text_list(self, field: str, max_items: int, max_chars: int) -> list[str]:
-        value = (self.model_extra or {}).get(field)
-        texts = value if isinstance(value, list) else []
-        clean = [" ".join(text.split())[:max_chars] for text in texts if isinstance(text, str)]
-        unique: dict[str, str] = {}
-        for text in clean:
-            unique.setdefault(normalise_query(text), text)
-        return [text for key, text in unique.items() if key][:max_items]
-
-
-class _PlanOutput(_ModelOutput):
+class _PlanOutput(OutputWithLists):
     route: str
     answer: str = ""
     question: str = ""
@@ -89,7 +74,7 @@ class _PlanOutput(_ModelOutput):
         return data
 
 
-class _ReflectionOutput(Judgement, _ModelOutput):
+class _ReflectionOutput(Judgement, OutputWithLists):
     """A judgement with the queries for each source."""
 
 
@@ -174,12 +159,7 @@ class ModelReasoner:
         """Return each role, its setting, its model, and the name of a missing setting, if any."""
         settings = self._clients.settings
         return [
-            (
-                role,
-                model_setting_name(role),
-                str(spec),
-                missing_setting(spec, settings),
-            )
+            (role, model_setting_name(role), str(spec), missing_setting(spec, settings))
             for role, spec in self._role_models.items()
         ]
 
@@ -245,7 +225,7 @@ class ModelReasoner:
                 author=str(chat.spec),
             )
         parts = output.text_list("sub_questions", prompts.MAX_PARTS, prompts.MAX_QUERY_CHARS)
-        standalone = " ".join(output.question.split())[:MAX_QUESTION_CHARS] if question.before.turns else ""
+        standalone = one_line(output.question, MAX_QUESTION_CHARS) if question.before.turns else ""
         return Plan(
             question=standalone if standalone != question.text else "",
             recalled=output.route == "earlier" and bool(question.before.evidence),
@@ -298,8 +278,7 @@ class ModelReasoner:
                 note=message("draft.unreflected", question.language, why=error.message),
                 failures=(error.to_failure("reflect"),),
             )
-        gap = " ".join(output.knowledge_gap.split())[:600]
-        is_sufficient = output.is_sufficient
+        gap, is_sufficient = output.gap, output.is_sufficient
         return Reflection(
             round=round_,
             sufficient=is_sufficient,
@@ -338,9 +317,7 @@ class ModelReasoner:
                 room,
                 lambda shown: prompts.answer_prompt(shortened_question, plan, findings, reflections, shown, self.today),
             )
-            if not listing.text:
-                message = f"the material has no room in the prompt of {chat.spec}"
-                raise ServiceError("cut off", message, hint="context")
+            require_text(listing, chat)
             handles = {h: [c.evidence, c.passage] for h, c in listing.handles.items()}
             emit("drafting", handles=handles)
             return prompt
@@ -349,17 +326,7 @@ class ModelReasoner:
             reply = await chat.stream_text(build_prompt, "write", emit)
         except ServiceError as error:
             return fallback_draft(language, findings, error)
-        evidence = [item for finding in findings for item in finding.evidence]
-        spans = list(
-            parse_model_markdown(
-                reply.text,
-                listing.handles,
-                cites_by_address(evidence),
-                cites_by_title(evidence),
-                is_partial=bool(reply.is_cut or reply.error),  # a handle may be cut off
-            )
-        )
-        return build_draft(spans, reply, language, findings, reflections, listing, str(chat.spec))
+        return build_draft(reply, language, findings, reflections, listing, str(chat.spec))
 
     async def _write_unsearched(self, question: Question, options: RunOptions, emit: EventEmitter) -> Draft:
         language = question.language
@@ -405,9 +372,7 @@ class ModelReasoner:
             return prompt
 
         reply = await chat.ask_text(build_prompt, "summarise", emit)
-        return parse_model_markdown(
-            reply.text, listing.handles, cites_by_address(evidence), cites_by_title(evidence), is_partial=reply.is_cut
-        )
+        return parse_reply(reply, listing, [finding])
 
     async def explore(
         self,
@@ -451,14 +416,14 @@ def _map_tasks(question: Question, options: RunOptions) -> tuple[Task, ...]:
 
 def _to_clarification(output: _PlanOutput) -> Clarification | None:
     """Return the model's clarifying question, if any; one with a single choice is dropped."""
-    question = " ".join(output.ask_back.split())[: prompts.MAX_QUERY_CHARS]
+    question = one_line(output.ask_back, prompts.MAX_QUERY_CHARS)
     choices = output.text_list("choices", prompts.MAX_CHOICES, 80)
     if not question or len(choices) == 1:
         return None
     return Clarification(question=question, choices=tuple(choices))
 
 
-def _to_tasks(output: _ModelOutput, fields: Mapping[str, str], round_: int) -> tuple[Task, ...]:
+def _to_tasks(output: OutputWithLists, fields: Mapping[str, str], round_: int) -> tuple[Task, ...]:
     """Convert the queries to tasks, source by source."""
     queries = [
         (source, query)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel
 
 from research.agent.llm.material import MaterialListing, fit_material
+from research.agent.llm.model_output import one_line, parse_rows
 from research.agent.llm.prompts import (
     MAX_QUERY_CHARS,
     language_instruction,
@@ -38,68 +39,58 @@ from research.core.records import (
     RunOptions,
     Task,
 )
-from research.core.settings import Role
 from research.core.text.tokenizer import find_quote, normalise_quote
-from research.models.chat import Chat, Prompt
+from research.models.chat import Prompt
 from research.models.prompting import BASE_INSTRUCTIONS, fence, object_schema
 from research.sources import registry
 from research.tables.column_values import is_same_value, merge_readings
 from research.tables.subjects import is_about
 from research.tables.values import extract_value
 
+if TYPE_CHECKING:
+    from research.agent.llm.reasoner import ModelReasoner
+
 MAX_ROWS, MAX_COLUMNS = 40, 12  # of a proposed table
 MAX_NAME_CHARS, MAX_QUESTION_CHARS, MAX_VALUE_CHARS, MAX_QUOTE_CHARS = 120, 300, 200, 600
 MAX_READINGS, MAX_CHOICES = 3, 6
-_T = TypeVar("_T", bound=BaseModel)
 _COLUMN_TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
 
 
-class _ModelOutput(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-
-class _CellOutput(_ModelOutput):
+class _CellOutput(BaseModel):
     column: int
     value: str
     quote: str
     source: str
 
 
-class _CellsOutput(_ModelOutput):
+class _CellsOutput(BaseModel):
     cells: list[object]
-    which: list[object] = []
+    which: tuple[object, ...] = ()
 
 
-class _RowOutput(_ModelOutput):
+class _RowOutput(BaseModel):
     name: str
     about: str = ""
 
 
-class _ColumnOutput(_ModelOutput):
+class _ColumnOutput(BaseModel):
     name: str
     question: str = ""
     type: str = "text"
     unit: str = ""
-    choices: list[str] = []
+    choices: tuple[str, ...] = ()
 
 
-class _TableOutput(_ModelOutput):
+class _TableOutput(BaseModel):
     title: str = ""
     rows: list[object]
     columns: list[object]
 
 
-class _ChatProvider(Protocol):
-    def chat(self, role: Role, options: RunOptions | None = None) -> Chat: ...
-
-    @property
-    def today(self) -> date: ...
-
-
 class TableExtractor:
     """Plans and fills in tables with chat models."""
 
-    def __init__(self, models: _ChatProvider) -> None:
+    def __init__(self, models: ModelReasoner) -> None:
         self._models = models
 
     def cell_tasks(self, question: Question, row: Row, column: Column, sources: Sequence[str]) -> tuple[Task, ...]:
@@ -123,18 +114,18 @@ class TableExtractor:
         except ServiceError as error:
             return Plan(failures=(error.to_failure("plan"),))
         rows = [
-            Row(id=f"r{n}", name=name, about=_one_line(row.about, MAX_NAME_CHARS))
-            for n, row in enumerate(_parse_rows(output.rows, _RowOutput)[:MAX_ROWS], 1)
-            if (name := _one_line(row.name, MAX_NAME_CHARS))
+            Row(id=f"r{n}", name=name, about=one_line(row.about, MAX_NAME_CHARS))
+            for n, row in enumerate(parse_rows(output.rows, _RowOutput)[:MAX_ROWS], 1)
+            if (name := one_line(row.name, MAX_NAME_CHARS))
         ]
         columns = [
             _to_column(n, column, name)
-            for n, column in enumerate(_parse_rows(output.columns, _ColumnOutput)[:MAX_COLUMNS], 1)
-            if (name := _one_line(column.name, MAX_NAME_CHARS))
+            for n, column in enumerate(parse_rows(output.columns, _ColumnOutput)[:MAX_COLUMNS], 1)
+            if (name := one_line(column.name, MAX_NAME_CHARS))
         ]
         if not rows or not columns:
             return Plan()
-        title = _one_line(output.title, MAX_NAME_CHARS)
+        title = one_line(output.title, MAX_NAME_CHARS)
         return Plan(grid=Grid(title=title, rows=tuple(rows), columns=tuple(columns)))
 
     async def extract_cells(
@@ -176,8 +167,8 @@ class TableExtractor:
                 for column in columns
             )
         author = str(chat.spec)
-        outputs = _parse_rows(output.cells, _CellOutput)
-        name_choices = tuple(dict.fromkeys(line for one in output.which if (line := _one_line(one, MAX_NAME_CHARS))))[
+        outputs = parse_rows(output.cells, _CellOutput)
+        name_choices = tuple(dict.fromkeys(line for one in output.which if (line := one_line(one, MAX_NAME_CHARS))))[
             :MAX_CHOICES
         ]
         evidence_by_id = {item.id: item for finding in findings for item in finding.evidence}
@@ -254,32 +245,17 @@ def _find_passage(cite: PassageReference, evidence_by_id: Mapping[str, Evidence]
 
 def _to_column(number: int, output: _ColumnOutput, name: str) -> Column:
     column_type = next((known_type for known_type in _COLUMN_TYPES if known_type == output.type), "text")
-    choices = tuple(filter(None, (_one_line(choice, MAX_NAME_CHARS) for choice in output.choices)))
+    choices = tuple(filter(None, (one_line(choice, MAX_NAME_CHARS) for choice in output.choices)))
     if column_type == "choice" and len(choices) < 2:
         column_type = "text"
     return Column(
         id=f"c{number}",
         name=name,
-        question=_one_line(output.question, MAX_QUESTION_CHARS),
+        question=one_line(output.question, MAX_QUESTION_CHARS),
         type=column_type,
-        unit=_one_line(output.unit, 40) if column_type == "number" else "",
+        unit=one_line(output.unit, 40) if column_type == "number" else "",
         choices=choices if column_type == "choice" else (),
     )
-
-
-def _parse_rows(rows: Sequence[object], output_type: type[_T]) -> list[_T]:
-    """Parse rows of a model's output; invalid ones are dropped."""
-    parsed = []
-    for row in rows:
-        try:
-            parsed.append(output_type.model_validate(row))
-        except ValidationError:
-            continue
-    return parsed
-
-
-def _one_line(text: object, max_chars: int) -> str:
-    return " ".join(text.split())[:max_chars] if isinstance(text, str) else ""
 
 
 def _table_schema() -> dict[str, Any]:
