@@ -13,9 +13,9 @@ from .accounts.usage import DayUsage as DayUsage
 from .agent.nodes.plan import build_edited_plan as build_edited_plan
 from .agent.nodes.plan import has_shared_tasks as has_shared_tasks
 from .agent.nodes.question import QuestionError as QuestionError
+from .citations.answer_tree import build_answer_tree as build_answer_tree
 from .citations.disagreements import find_disagreements as find_disagreements
 from .citations.drafts import number_draft as number_draft
-from .citations.model_markdown import build_answer_tree as build_answer_tree
 from .citations.numbering import CitedAnswer as CitedAnswer
 from .citations.numbering import CitedSource as CitedSource
 from .citations.numbering import NumberedSpan as NumberedSpan

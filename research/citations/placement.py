@@ -11,8 +11,18 @@ import re
 from research.core.text.sentences import split_sentences
 from research.core.text.tokenizer import HAN_RANGES
 
-FIRST_CITE_PLACEHOLDER = 0xF0000
-CITE_PLACEHOLDER = "[\U000f0000-\U0010ffff]"
+_FIRST_PLACEHOLDER = 0xF0000
+CITE_PLACEHOLDER = "[\U000f0000-\U0010ffff]"  # pattern of one placeholder
+
+
+def cite_placeholder(index: int) -> str:
+    """Return the placeholder of the citation with an index."""
+    return chr(_FIRST_PLACEHOLDER + index)
+
+
+def placeholder_index(placeholder: str) -> int:
+    """Return the index of the citation that a placeholder stands for."""
+    return ord(placeholder) - _FIRST_PLACEHOLDER
 
 
 _LINE_START = re.compile(r"(?:[-+*>#]|[0-9]{1,9}[.)]|\[[ xX]\]|[ \t])*")

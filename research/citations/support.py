@@ -12,9 +12,10 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
+from research.citations.answer_tree import build_answer_tree
 from research.citations.claims import is_claim
 from research.citations.judge import SMALL_MARGIN, JudgeAccuracy, judge_claim, load_model, support_margin
-from research.citations.model_markdown import Node, build_answer_tree
+from research.citations.markdown_parser import Node
 from research.citations.numbering import CitedAnswer, NumberedSpan, is_verbatim
 from research.citations.tree_sentences import find_sentences, insert_marks
 from research.core.records import (

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from research.citations.model_markdown import Node
+from research.citations.markdown_parser import Node
 from research.core.text.sentences import split_sentences
 
 _ONLY_QUOTATIONS = re.compile(r"(?:[^“”]+[.。])?(?:\s*“[^“”]+”)+\s*")  # with or without a sentence before them

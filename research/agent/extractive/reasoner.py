@@ -20,7 +20,7 @@ from research.agent.extractive.greetings import is_greeting
 from research.agent.extractive.question_parts import extract_keywords, parse_question
 from research.agent.extractive.quote_selection import Quote, is_answered, select_quotes
 from research.agent.reasoner import Corpus
-from research.citations.model_markdown import escape_table_cell
+from research.citations.markdown_parser import escape_table_cell
 from research.core.i18n import LOCALES, message
 from research.core.records import (
     ASKS_BACK,

@@ -15,7 +15,7 @@ from itertools import groupby
 from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.context import RunContext
 from research.agent.reasoner import Reasoner
-from research.citations.model_markdown import escape_table_cell
+from research.citations.markdown_parser import escape_table_cell
 from research.core.i18n import message
 from research.core.records import (
     ASKS_BACK,

@@ -16,7 +16,7 @@ from typing import Literal
 from research import data
 from research.citations.styles.parsed_report import BracketPair, MarkdownLink, ParsedReport
 from research.citations.styles.source_lists import SOURCE_WORDS, SourceLists
-from research.citations.styles.web_addresses import ADDRESS, PROMPT_ID, trim_punctuation
+from research.citations.styles.web_addresses import ADDRESS, PROMPT_ID, trim_address
 from research.core.text.tokenizer import HAN_RANGES
 
 MarkKind = Literal["number", "footnote", "label", "key", "link", "author", "note"]
@@ -500,7 +500,7 @@ class CitationMarks:
 
     def _find_bare_addresses(self) -> Iterator[CitationMark]:
         for match in ADDRESS.finditer(self._text):
-            address = trim_punctuation(match[0])
+            address = trim_address(match[0])
             web = address.lower().startswith(("http", "www"))
             if self._is_in_list(match.start()) or not web:
                 continue

@@ -14,7 +14,7 @@ from typing import Literal
 
 from research import data
 from research.citations.styles.parsed_report import MarkdownLine, MarkdownLink, ParsedReport
-from research.citations.styles.web_addresses import ADDRESS, trim_punctuation
+from research.citations.styles.web_addresses import ADDRESS, trim_address
 from research.core.text.numbers import HAN_NUMERALS
 
 EntryKind = Literal["number", "footnote", "label", "plain", "link"]
@@ -173,7 +173,7 @@ class SourceLists:
         for match in ADDRESS.finditer(text):
             at = line.start + match.start()
             if not any(start <= at < end for start, end in covered):
-                urls.append(trim_punctuation(match[0]))
+                urls.append(trim_address(match[0]))
         entry.urls += [url for url in urls if url not in entry.urls]
 
     # Lists under a heading
