@@ -18,7 +18,8 @@ from research.citations.figure_comparison import (
     find_figures,
     group_disagreements,
 )
-from research.citations.mentions import PERIODIC_QUALIFIERS, is_same_quantity
+from research.citations.mention_comparison import is_same_quantity
+from research.citations.mentions import PERIODIC_QUALIFIERS
 from research.citations.numbering import CitedAnswer
 from research.citations.registry import EvidenceRegistry, collect_evidence
 from research.core.records import CitedFigure, Evidence, FigureDisagreement, Report
