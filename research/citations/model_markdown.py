@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from research.citations.formulas import FormulaStore
+from research.citations.known_sources import KnownSources
 from research.citations.mark_normalization import normalize_marks
 from research.citations.markdown_parser import PRIVATE_CHARS, limit_nesting, sanitize, split_fences
 from research.citations.placement import CITE_PLACEHOLDER, cite_placeholder, place_citations, placeholder_index
-from research.citations.reference_resolution import KnownSources, Meaning, ResolvedText, resolve_references
+from research.citations.reference_resolution import Meaning, ResolvedText, resolve_references
 from research.citations.styles.source_lists import SOURCE_WORDS
 from research.citations.unfinished_text import trim_unfinished
 from research.core.records import PassageReference, Span, normalise_query

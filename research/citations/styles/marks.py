@@ -144,7 +144,7 @@ class CitationMarks:
         self._label_stems = {stem for stem, times in Counter(stems).items() if stem and times >= 2}
         self.malformed: list[MalformedMark] = []
         self.other_numbers: list[tuple[int, int]] = []  # bracketed indices or intervals
-        self.links = [link for link in report.links if not self._is_in_list(link.start)]
+        self.links = [link for link in report.links if not self._lists.contains(link.start)]
         marks: list[CitationMark] = []
         self._covered_spans: list[tuple[int, int]] = []
         for mark in (*self._find_tokens(), *self._find_links(), *self._find_brackets()):
@@ -177,9 +177,6 @@ class CitationMarks:
                     if str(number) in self._entry_numbers:
                         yield CitationMark("number", str(number), first.end, second.start, first.style)
 
-    def _is_in_list(self, offset: int) -> bool:
-        return self._report.line_number(offset) in self._lists.list_lines
-
     def _merged_spans(self) -> list[tuple[int, int]]:
         merged: list[tuple[int, int]] = []
         for start, end in self._covered_spans:
@@ -193,7 +190,7 @@ class CitationMarks:
 
     def _find_tokens(self) -> Iterator[CitationMark]:
         for match in _TOOL_TOKEN.finditer(self._text):
-            if not self._is_in_list(match.start()) and match[0].strip("[]") not in self._entry_labels:
+            if not self._lists.contains(match.start()) and match[0].strip("[]") not in self._entry_labels:
                 self._covered_spans.append(match.span())
                 self.malformed.append(MalformedMark("placeholder", *match.span()))
                 yield CitationMark("note", match[0], *match.span(), "tokens")
@@ -245,7 +242,7 @@ class CitationMarks:
                 skip = max(skip, links[pair.start])
             if pair.start < skip or _is_within(tokens, pair.start):
                 continue
-            if self._is_in_list(pair.start):
+            if self._lists.contains(pair.start):
                 if self._is_unclosed_link(pair):
                     self.malformed.append(MalformedMark("broken-link", pair.start, pair.end))
                 continue
@@ -257,7 +254,7 @@ class CitationMarks:
                 skip = max(skip, end)
             yield from marks
         for at in self._report.unclosed_brackets:
-            if not self._is_in_list(at) and _UNCLOSED_LINK.match(self._text, at):
+            if not self._lists.contains(at) and _UNCLOSED_LINK.match(self._text, at):
                 self.malformed.append(MalformedMark("broken-link", at, at + 1))
 
     def _parse_bracket(self, bracket: BracketPair, pairs: dict[int, BracketPair]) -> tuple[list[CitationMark], int]:
@@ -401,7 +398,7 @@ class CitationMarks:
             is_tag = self._report.source[match.end() - 1] == "<"
             end = match.end() + (len("</sup>") - 1 if is_tag else 0)
             has_bracket = "[" in match[0]
-            if not self._is_in_list(match.start()):
+            if not self._lists.contains(match.start()):
                 for number in parse_numbers(match[1]):
                     if has_bracket or not self._is_exponent(number, match.start(), end):
                         needs_entry = not self._entry_numbers and not has_bracket
@@ -410,7 +407,7 @@ class CitationMarks:
     def _find_flattened_superscripts(self) -> Iterator[CitationMark]:
         """Yield numbers that were superscripts before the formatting was lost."""
         for match in _FLATTENED_SUPERSCRIPT.finditer(self._text):
-            if not self._is_in_list(match.start()):
+            if not self._lists.contains(match.start()):
                 group = match.lastindex or 0
                 for number in parse_numbers(match[group]):
                     yield CitationMark("number", number, *match.span(group), "superscripts", needs_entry=True)
@@ -426,7 +423,7 @@ class CitationMarks:
                 continue
             decimal = "." in match[0]
             blank = not self._text[max(0, match.start() - 12) : match.start()].strip()
-            if self._is_in_list(match.start()) or decimal or blank:
+            if self._lists.contains(match.start()) or decimal or blank:
                 continue
             for number in parse_numbers(match[0].translate(_SUPERSCRIPT_DIGITS)):
                 if not self._is_exponent(number, *match.span()):
@@ -435,7 +432,7 @@ class CitationMarks:
 
     def _find_circled(self) -> Iterator[CitationMark]:
         for match in re.finditer(f"[{_CIRCLED}]", self._text):
-            if not self._is_in_list(match.start()):
+            if not self._lists.contains(match.start()):
                 number = str(_CIRCLED.index(match[0]) + 1)
                 needs_entry = not _CIRCLED_BEFORE_STOP.match(self._text, max(0, match.start() - 1))
                 yield CitationMark("number", number, *match.span(), "superscripts", needs_entry=needs_entry)
@@ -464,7 +461,7 @@ class CitationMarks:
 
     def _find_author_years(self) -> Iterator[CitationMark]:
         for match in _PARENTHESES.finditer(self._text):
-            if self._is_in_list(match.start()) or not re.search(r"\d{4}|n\. ?d\.|无日期|in press", match[1]):
+            if self._lists.contains(match.start()) or not re.search(r"\d{4}|n\. ?d\.|无日期|in press", match[1]):
                 continue
             for part in re.split("[;；]", match[1]):
                 cite = match_author_year(" ".join(part.split()))
@@ -479,7 +476,7 @@ class CitationMarks:
                             needs_entry=not is_distinctive,
                         )
         for match in _YEAR_IN_PARENTHESES.finditer(self._text):
-            if not self._is_in_list(match.start()):
+            if not self._lists.contains(match.start()):
                 before = self._text[max(0, match.start() - 80) : match.start()].replace("\n", " ")
                 yield CitationMark(
                     "author",
@@ -491,18 +488,18 @@ class CitationMarks:
 
     def _find_keys(self) -> Iterator[CitationMark]:
         for match in _LATEX_CITE.finditer(self._text):
-            if not self._is_in_list(match.start()):
+            if not self._lists.contains(match.start()):
                 for key in match[1].split(","):
                     yield CitationMark("key", key.strip(), *match.span(), "keys")
         for match in _BARE_KEY.finditer(self._text):
-            if not self._is_in_list(match.start()):
+            if not self._lists.contains(match.start()):
                 yield CitationMark("key", match[1], *match.span(), "keys", needs_entry=True)
 
     def _find_bare_addresses(self) -> Iterator[CitationMark]:
         for match in ADDRESS.finditer(self._text):
             address = trim_address(match[0])
             web = address.lower().startswith(("http", "www"))
-            if self._is_in_list(match.start()) or not web:
+            if self._lists.contains(match.start()) or not web:
                 continue
             start, end = match.start(), match.start() + len(address)
             if self._text[start - 1 : start] != "<":

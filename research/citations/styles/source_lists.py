@@ -29,6 +29,15 @@ _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 # Words that may stand before the number of a source.
 SOURCE_WORDS = r"sources?|refs?\.?|references?|cite|citations?|来源|资料|文献|参考"
+# Labels of sources in the output of search tools: S1, web:2, doc_3.
+TOOL_LABEL = r"(?:S|web|doc(?:ument)?|(?:search[ _]?)?result|snippet|passage|chunk|src|source|note|注释?)[ _:#-]?"
+_SOURCE_WORD = rf"(?:参考资料|参考文献|资料来源|信息来源|注释?|{SOURCE_WORDS}) ?[:：]? ?#?"
+_LIST_SEPARATOR = r"\s*(?:[,;、，；&|–~-]|and|和|与|及)\s*"
+LABELED_MARK = re.compile(
+    rf"[\[［【〔]\s*{TOOL_LABEL}\d{{1,3}}(?:{_LIST_SEPARATOR}(?:{TOOL_LABEL})?\d{{1,3}})*\s*[\]］】〕]"
+    rf"|[(（]\s*(?:see |cf\. |参见|见)?{_SOURCE_WORD}\[?\d{{1,3}}(?:{_LIST_SEPARATOR}(?:{_SOURCE_WORD})?\d{{1,3}})*\]?\s*[)）]",
+    re.IGNORECASE,
+)
 _LINE_PREFIX = r"[ \t>|]*(?:[-*+•·‣▪][ \t]+)?(?:\*\*|__)?[ \t]*"
 _NUMBERED_ENTRY = re.compile(
     _LINE_PREFIX + r"(?:"
@@ -113,6 +122,10 @@ class SourceLists:
         self.has_external_bibliography = bool(re.search(r"^(?:bibliography|csl):", report.front_matter, re.M))
         if re.search(r"^references:", report.front_matter, re.M):
             self.keys |= set(_FRONT_MATTER_KEY.findall(report.front_matter))
+
+    def contains(self, offset: int) -> bool:
+        """Return whether an offset of the report is in a list or a definition."""
+        return self._report.line_number(offset) in self.list_lines
 
     # Definitions
 
