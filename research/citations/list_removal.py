@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from research.citations.known_sources import ADDRESS_OR_HANDLE, HANDLE, EntrySources
-from research.citations.styles.marks import CitationMark, parse_numbers
+from research.citations.styles.citation_mark import CitationMark, parse_numbers
 from research.citations.styles.parsed_report import ParsedReport
 from research.citations.styles.source_lists import (
     LABELED_MARK,

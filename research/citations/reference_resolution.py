@@ -18,7 +18,8 @@ from typing import Literal, NamedTuple, TypeVar
 
 from research.citations.known_sources import ADDRESS_OR_HANDLE, EntrySources, KnownSources, has_web_address
 from research.citations.list_removal import ListRemoval, has_only_remarks
-from research.citations.styles.marks import CitationMark, CitationMarks, parse_numbers
+from research.citations.styles.citation_mark import CitationMark, parse_numbers
+from research.citations.styles.marks import CitationMarks
 from research.citations.styles.parsed_report import ParsedReport
 from research.citations.styles.source_lists import (
     LABELED_MARK,

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from research import data
-from research.citations.styles.marks import CitationMark, CitationMarks
+from research.citations.styles.citation_mark import CitationMark
+from research.citations.styles.marks import CitationMarks
 from research.citations.styles.parsed_report import MarkdownLine, ParsedReport
 from research.citations.styles.source_lists import ListEntry, SourceList, SourceLists
 from research.citations.styles.web_addresses import address_key, find_problem

@@ -25,8 +25,8 @@ _DECORATION = re.compile(
     r"|[IVX]{1,5}\.\s|[A-Z]\.\s|附录?[:：])+"
 )
 _LABEL_LINE = re.compile(r"[ \t>]*(?:\*\*|__)?[^\n|]{1,60}?(?:[:：]\s*(?:\*\*|__)?|(?:\*\*|__)\s*[:：]?)\s*$")
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-_CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
+SUPERSCRIPT_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻˒·", "0123456789-,,")
+CIRCLED_NUMBERS = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 # Words that may stand before the number of a source.
 SOURCE_WORDS = r"sources?|refs?\.?|references?|cite|citations?|来源|资料|文献|参考"
 # Labels of sources in the output of search tools: S1, web:2, doc_3.
@@ -48,7 +48,7 @@ _NUMBERED_ENTRY = re.compile(
     r"|[(（](?P<round>\d{1,3})[)）]"
     r"|\^\[?(?P<caret>\d{1,3})\]?\^"
     r"|(?P<super>[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})"
-    rf"|(?P<circled>[{_CIRCLED}])"
+    rf"|(?P<circled>[{CIRCLED_NUMBERS}])"
     r"|#(?P<hash>\d{1,3})\b"
     r"|\[(?P<linked>\d{1,3})[.)、:：]"
     r")",
@@ -307,9 +307,9 @@ class SourceLists:
         form = str(match.lastgroup)
         number = match[form]
         if form == "circled":
-            value = _CIRCLED.index(number) + 1
+            value = CIRCLED_NUMBERS.index(number) + 1
         else:
-            value = int(unicodedata.normalize("NFKC", number.translate(_SUPERSCRIPTS)))
+            value = int(unicodedata.normalize("NFKC", number.translate(SUPERSCRIPT_DIGITS)))
         return self._make_entry("number", str(value), line, form)
 
     def _parse_labeled(self, line: MarkdownLine) -> ListEntry | None:
