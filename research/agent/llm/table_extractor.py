@@ -15,6 +15,7 @@ from research.agent.llm.material import MaterialListing, fit_material
 from research.agent.llm.model_output import one_line, parse_rows
 from research.agent.llm.prompts import (
     MAX_QUERY_CHARS,
+    join_blocks,
     language_instruction,
     material_block,
     question_block,
@@ -97,11 +98,8 @@ class TableExtractor:
         """Return the searches of some sources for a cell; maps search for the row's subject."""
         tasks = []
         for source in sources:
-            query = (
-                row.full_name
-                if registry.get_source(source).query_type == "place"
-                else f"{row.full_name} {column.full_question}"
-            )
+            is_map = registry.get_source(source).query_type == "place"
+            query = row.full_name if is_map else f"{row.full_name} {column.full_question}"
             tasks.append(Task(id="", source=source, query=query[:MAX_QUERY_CHARS], language=question.language))
         return tuple(tasks)
 
@@ -156,21 +154,12 @@ class TableExtractor:
             output = await chat.ask_json(build_prompt, _cells_schema(len(columns)), _CellsOutput, "write", emit)
         except ServiceError as error:
             failure = error.to_failure("write", query=row.name)
-            return tuple(
-                Cell(
-                    row=row.id,
-                    column=column.id,
-                    lack="failed",
-                    message=error.message,
-                    failures=(failure,),
-                )
-                for column in columns
-            )
+            failed = {"row": row.id, "lack": "failed", "message": error.message, "failures": (failure,)}
+            return tuple(Cell(column=column.id, **failed) for column in columns)
         author = str(chat.spec)
         outputs = parse_rows(output.cells, _CellOutput)
-        name_choices = tuple(dict.fromkeys(line for one in output.which if (line := one_line(one, MAX_NAME_CHARS))))[
-            :MAX_CHOICES
-        ]
+        names = dict.fromkeys(filter(None, (one_line(name, MAX_NAME_CHARS) for name in output.which)))
+        name_choices = tuple(names)[:MAX_CHOICES]
         evidence_by_id = {item.id: item for finding in findings for item in finding.evidence}
         cells = []
         for n, column in enumerate(columns, 1):
@@ -205,10 +194,8 @@ def _to_reading(
     if span is None:
         return None
     quote = passage.text[span[0] : span[1]]
-    value = extract_value(output.value[:MAX_VALUE_CHARS], column)
     quoted_value = extract_value(quote, column, context_words=[output.value])
-    if value is None:
-        value = quoted_value
+    value = extract_value(output.value[:MAX_VALUE_CHARS], column) or quoted_value
     if value is None:
         return None
     is_supported = quoted_value is not None and is_same_value(value, quoted_value, column)
@@ -218,13 +205,8 @@ def _to_reading(
         is_supported = find_quote(value.text, quote) is not None
     if is_supported and quoted_value is not None and column.type != "text":
         value = quoted_value  # in the source's own words
-    update: dict[str, Any] = {"start": span[0], "end": span[1]}
-    return CellReading(
-        value=value,
-        quote=quote,
-        cites=(cite.model_copy(update=update),),
-        status="quoted" if is_supported else "unclear",
-    )
+    cites = (cite.model_copy(update={"start": span[0], "end": span[1]}),)
+    return CellReading(value=value, quote=quote, cites=cites, status="quoted" if is_supported else "unclear")
 
 
 def _is_about_row(row: Row, column: Column, quote: str, clause: str, title: str) -> bool:
@@ -320,13 +302,11 @@ them apart, one text each; else [].
 {language_instruction(question.language, "the values")}"""
     about = f"{row.name}\n{row.about}".strip()
     lines = "\n".join(f"{n}. {_describe_column(column)}" for n, column in enumerate(columns, 1))
-    user = "\n\n".join(
-        [
-            question_block(question, today),
-            "The row is about:\n" + fence("row", about),
-            "Columns:\n" + fence("columns", lines),
-            material_block(listing),
-        ]
+    user = join_blocks(
+        question_block(question, today),
+        "The row is about:\n" + fence("row", about),
+        "Columns:\n" + fence("columns", lines),
+        material_block(listing),
     )
     return Prompt(system, user)
 
