@@ -28,6 +28,7 @@ from research.core.records import (
 )
 from research.core.text.tokenizer import find_quote, normalise_quote
 from research.models.chat import Chat
+from research.models.roles import ModelSpec
 
 MAX_REASON_CHARS = 200  # longer reasons are cut
 MIN_QUOTE_CHARS = 4  # shorter quotes are ignored
@@ -61,17 +62,11 @@ class ModelCitationChecker:
         self.can_judge = can_judge
 
     def author(self, options: RunOptions) -> str:
-        try:
-            chat = self._check_chat(options)
-        except ServiceError:  # the error is raised again, and reported, by the call
-            return ""
-        return str(chat.spec)
+        return str(self._judging_model(options) or "")
 
     def is_single_claim_only(self, options: RunOptions) -> bool:
-        try:
-            return is_yes_no_model(self._check_chat(options).spec)
-        except ServiceError:  # the error is raised again, and reported, by the call
-            return False
+        model = self._judging_model(options)
+        return model is not None and is_yes_no_model(model)
 
     def is_available(self, options: RunOptions) -> bool:
         return self._reasoner_for(options) is not None
@@ -80,7 +75,7 @@ class ModelCitationChecker:
         self, question: Question, claims: Sequence[Claim], options: RunOptions, emit: EventEmitter
     ) -> ModelVerdicts:
         try:
-            chat = self._check_chat(options)
+            chat = self._require_reasoner(options).check_chat(options)
             if is_yes_no_model(chat.spec):
                 return ModelVerdicts(rulings=tuple([await judge_claim(c, chat, emit) for c in claims]))
             output = await chat.ask_json(
@@ -123,8 +118,11 @@ class ModelCitationChecker:
     def _reasoner_for(self, options: RunOptions) -> ModelReasoner | None:
         return self._reports if options.sections else self._default
 
-    def _check_chat(self, options: RunOptions) -> Chat:
-        return self._require_reasoner(options).check_chat(options)
+    def _judging_model(self, options: RunOptions) -> ModelSpec | None:
+        try:
+            return self._require_reasoner(options).check_chat(options).spec
+        except ServiceError:  # the error is raised again, and reported, by the call
+            return None
 
     def _require_reasoner(self, options: RunOptions) -> ModelReasoner:
         """Return the models of a run.
