@@ -111,15 +111,18 @@ def _merge_evidence(first: Evidence, later: Evidence) -> Evidence:
     )
 
 
+def cite_passage(evidence_id: str, passage: Passage) -> PassageReference:
+    """Return a citation of a whole passage."""
+    return PassageReference(evidence=evidence_id, passage=passage.id, end=len(passage.text))
+
+
 def cites_by_address(evidence: Iterable[Evidence]) -> dict[str, PassageReference]:
     """Map the identity of each gathered address to a citation of its source's first passage."""
     out: dict[str, PassageReference] = {}
     for item in evidence:
         identity = url_identity(item.url)
         if item.passages and identity:
-            first = item.passages[0]
-            cite = PassageReference(evidence=item.id, passage=first.id, end=len(first.text))
-            out.setdefault(identity, cite)
+            out.setdefault(identity, cite_passage(item.id, item.passages[0]))
     return out
 
 
@@ -133,8 +136,7 @@ def cites_by_title(evidence: Iterable[Evidence]) -> dict[str, PassageReference]:
     for item in evidence:
         if not item.passages or not normalise_query(item.title):
             continue
-        first = item.passages[0]
-        cite = PassageReference(evidence=item.id, passage=first.id, end=len(first.text))
+        cite = cite_passage(item.id, item.passages[0])
         for name in (
             item.title,
             f"{item.title} {item.publisher}",

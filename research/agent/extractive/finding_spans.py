@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from research.agent.extractive.quote_selection import Quote
 from research.citations.markdown_parser import escape_table_cell
+from research.citations.registry import cite_passage
 from research.core.records import ASKS_BACK, Finding, Part, PassageReference, Span
 from research.sources import registry
 from research.sources.base import ResultType
@@ -54,7 +55,7 @@ def place_spans(part: Part, findings: Sequence[Finding]) -> Iterator[Span]:
     for item in items[:MAX_PLACES]:
         has_few_steps = item.way is None or len(item.way.steps) <= MAX_ROUTE_STEPS
         for passage in item.passages if has_few_steps else item.passages[:1]:
-            cite = PassageReference(evidence=item.id, passage=passage.id, end=len(passage.text))
+            cite = cite_passage(item.id, passage)
             yield Span(kind="quote", text=passage.text, cites=(cite,), part=part.id, made=True)
 
 
@@ -66,14 +67,14 @@ def row_spans(part: Part, findings: Sequence[Finding]) -> Iterator[Span]:
         statement, *row_items = finding.evidence
         row_passages = [(statement, p) for p in statement.passages if p.heading.startswith("row ")]
         for item, passage in [*((i, i.passages[0]) for i in row_items), *row_passages][:MAX_PLACES]:
-            cite = PassageReference(evidence=item.id, passage=passage.id, end=len(passage.text))
+            cite = cite_passage(item.id, passage)
             yield Span(kind="quote", text=passage.text, cites=(cite,), part=part.id, made=True)
 
 
 def is_failed(part: Part, findings: Sequence[Finding]) -> bool:
     """Return whether all searches for a part failed, so that nothing is known, not even absence."""
     relevant = [f for f in findings if f.task.part == part.id] or findings
-    return bool(relevant) and all(f.reason not in (None, "empty") for f in relevant)
+    return bool(relevant) and all(f.has_failed for f in relevant)
 
 
 def to_span(quote: Quote, part: Part) -> Span:

@@ -290,7 +290,7 @@ class ExtractiveReasoner:
 
         After a search of the whole library, also name the documents that are closest.
         """
-        queries = dict.fromkeys(f.task.query for f in findings if f.reason in (None, "empty"))
+        queries = dict.fromkeys(f.task.query for f in findings if not f.has_failed)
         try:
             closest_titles = self._corpus.closest_titles(question.text) if is_whole_library else []
         except StoreError:  # the search has already reported why

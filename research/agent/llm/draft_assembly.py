@@ -143,7 +143,7 @@ def _quote_spans(findings: Sequence[Finding]) -> tuple[Span, ...]:
 def no_source_spans(language: Language, findings: Sequence[Finding]) -> tuple[Span, ...]:
     """Return an answer without citations: a notice, and any text without sources."""
     searched = [finding for finding in findings if finding.reason != "left out"]
-    has_failed = bool(searched) and all(f.reason not in (None, "empty") for f in searched)
+    has_failed = bool(searched) and all(f.has_failed for f in searched)
     is_skipped = bool(findings) and not searched
     clarifications = dict.fromkeys(f.message for f in findings if f.reason in ASKS_BACK)
     spans = [Span(kind="missing", text=text) for text in clarifications]

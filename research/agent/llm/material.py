@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from research.agent.llm.truncation import TRUNCATION_MARK, RankedText, excerpt, select_texts, truncate
+from research.citations.registry import cite_passage
 from research.core.records import MEMORY_SOURCE, Evidence, Finding, Passage, PassageReference, Span, fingerprint
 from research.core.text.folding import fold_text as plain_text
 from research.core.text.tokenizer import word_weights
@@ -310,10 +311,7 @@ class PassageBlock(MaterialBlock):
 
     @property
     def cites(self) -> tuple[PassageReference, ...]:
-        return tuple(
-            PassageReference(evidence=item.id, passage=passage.id, end=len(passage.text))
-            for item, passage in self.sources
-        )
+        return tuple(cite_passage(item.id, passage) for item, passage in self.sources)
 
     def merge(self, other: MaterialBlock) -> PassageBlock:
         sources = (*self.sources, *(other.sources if isinstance(other, PassageBlock) else ()))

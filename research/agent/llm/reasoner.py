@@ -245,7 +245,7 @@ class ModelReasoner:
         round_: int,
         emit: EventEmitter,
     ) -> Reflection:
-        if findings and all(f.reason not in (None, "empty") for f in findings):
+        if findings and all(f.has_failed for f in findings):
             note = message("draft.failed", question.language)
             return Reflection(round=round_, sufficient=False, note=note)
         fields = prompts.query_fields(options.sources, "follow_up_queries")

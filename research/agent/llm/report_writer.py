@@ -169,7 +169,7 @@ class ReportWriter:
         emit: EventEmitter,
     ) -> Reflection:
         """Judge what a section lacks; without a model no further search follows."""
-        if findings and all(f.reason not in (None, "empty") for f in findings):
+        if findings and all(f.has_failed for f in findings):
             return Reflection(round=round_, sufficient=False, note=message("draft.failed", question.language))
         try:
             chat = self._models.chat("reflect", options)

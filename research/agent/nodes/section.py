@@ -102,7 +102,7 @@ async def write_section(
 def _step_name(name: str, section: ReportSection, plan: Plan, findings: Sequence[Finding]) -> str:
     """Return the name of a step, which depends on the section's content and successful searches."""
     texts = [text for p in plan.parts if p.id == section.part for text in (p.subject, p.text)]
-    succeeded = sorted({f.task.key for f in findings if f.reason in (None, "empty")})
+    succeeded = sorted({f.task.key for f in findings if not f.has_failed})
     return f"{name} {fingerprint(*texts, *succeeded)}"
 
 
