@@ -57,7 +57,7 @@ class EntrySources:
     _cited: set[int] = field(default_factory=set)  # `id()` of each entry that a mark cites
     _sources: dict[int, tuple[PassageReference, ...]] = field(default_factory=dict)
 
-    def of(self, entry: ListEntry) -> tuple[PassageReference, ...]:
+    def sources_of(self, entry: ListEntry) -> tuple[PassageReference, ...]:
         """Return the gathered sources that an entry refers to."""
         if id(entry) not in self._sources:
             self._sources[id(entry)] = self.known.find_cites(entry)
@@ -65,7 +65,7 @@ class EntrySources:
 
     def names_source(self, entry: ListEntry) -> bool:
         """Return whether an entry refers to a gathered source or has a web address."""
-        return bool(self.of(entry)) or has_web_address(entry)
+        return bool(self.sources_of(entry)) or has_web_address(entry)
 
     def is_cited(self, entry: ListEntry) -> bool:
         """Return whether a mark cites an entry."""
@@ -78,7 +78,7 @@ class EntrySources:
         """
         cited = list(entries)
         self._cited.update(map(id, cited))
-        distinct = {self.of(entry) for entry in cited}
+        distinct = {self.sources_of(entry) for entry in cited}
         sources = distinct.pop() if len(distinct) == 1 else ()
         self.has_citation = self.has_citation or bool(sources)
         return sources

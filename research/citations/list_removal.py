@@ -56,7 +56,7 @@ class ListRemoval:
         removed: set[int] = set()
         for entry in (*self._lists.definitions, *self._lists.footnotes):
             cited = self._entry_sources.is_cited(entry) and self._is_source_entry(entry, in_headed_list=False)
-            if cited or (cites and self._entry_sources.of(entry)):
+            if cited or (cites and self._entry_sources.sources_of(entry)):
                 removed |= self._entry_lines(entry)
         for source_list in self._sources:
             removed |= self._list_lines(source_list, text_cites=cites)
@@ -110,7 +110,7 @@ class ListRemoval:
         """Return whether an entry without a mark pointing to it is an entry of a list of sources,
         rather than a sentence that cites a source."""
         begins_so = re.match(r"[\s\d.)*+>-]*[\[［【(（]?\s*[@＠]", entry.text)
-        return bool(self._entry_sources.of(entry)) and bool(
+        return bool(self._entry_sources.sources_of(entry)) and bool(
             entry.urls or begins_so or entry.kind != "plain" or not HANDLE.search(entry.text)
         )
 

@@ -145,5 +145,5 @@ def split_fences(text: str) -> Iterator[tuple[bool, str]]:
     fenced = _fenced_lines(text)
     numbered = list(enumerate(lines))
     for is_code, group in groupby(numbered, key=lambda item: item[0] in fenced):
-        stretch = [line + "\n" * (at < len(lines) - 1) for at, line in group]
-        yield is_code, "".join(stretch)
+        block_lines = [line + "\n" * (at < len(lines) - 1) for at, line in group]
+        yield is_code, "".join(block_lines)

@@ -136,7 +136,11 @@ def _has_other_frame(first: Mention, second: Mention) -> bool:
     kinds = first.other_kinds if first.measure.is_date else first.frame_kinds
     if any(_has_rival_figures(kind, first, second) for kind in kinds & second.other_kinds):
         return True
-    if _lacks_number(first, second) or _lacks_number(second, first) or _has_other_part(first.sentence, second.sentence):
+    if (
+        _misses_number(first, second)
+        or _misses_number(second, first)
+        or _has_other_part(first.sentence, second.sentence)
+    ):
         return True
     frame_kinds = [{m.kind for m in mention.others} & {"date", "edition", "ordinal"} for mention in (first, second)]
     return frame_kinds[0] != frame_kinds[1] and not _shares_figure(first, second)
@@ -169,7 +173,7 @@ def _shares_date_part(first: Measure, second: Measure) -> bool:
     return any(None not in pair for pair in zip(first.date_parts, second.date_parts, strict=True))
 
 
-def _lacks_number(first: Mention, second: Mention) -> bool:
+def _misses_number(first: Mention, second: Mention) -> bool:
     """Return whether a word with a number behind it occurs in the other sentence without that
     number.
 

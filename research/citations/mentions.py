@@ -122,7 +122,7 @@ class FigureSentence:
         """Return whether the sentence contains a name, or a longer or shorter form of it."""
         if not has_han(name):
             return name in self.tokens
-        return name in self.folded or any(own in name for own in self.names if has_han(own))
+        return name in self.folded or any(known in name for known in self.names if has_han(known))
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +290,7 @@ def _linking_pattern() -> re.Pattern[str]:
 def _find_attributes(text: str, family: str) -> tuple[tuple[str, int, int], ...]:
     """Find the attributes of a family of figures, and qualifiers, in a folded text, with their
     ranges."""
-    attributes = ((a.name, *place) for a in load_attributes() if a.kind == family for place in a.find_spans(text))
+    attributes = ((a.name, *span) for a in load_attributes() if a.kind == family for span in a.find_spans(text))
     return (*attributes, *find_qualifiers(text))
 
 

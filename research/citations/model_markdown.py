@@ -187,7 +187,7 @@ class _CitationScanner:
         whole = _UNBRACKETED_HANDLE.sub(self._replace_unbracketed, "".join(out) + text[at:])
         whole = _INLINE_NOTE.sub(lambda note: "".join(re.findall(CITE_PLACEHOLDER, note[0])) or note[0], whole)
         for _ in range(_MAX_EMPTY_NESTING):
-            whole = _EMPTY_BRACKETS.sub(lambda husk: "".join(re.findall(CITE_PLACEHOLDER, husk[0])), whole)
+            whole = _EMPTY_BRACKETS.sub(lambda brackets: "".join(re.findall(CITE_PLACEHOLDER, brackets[0])), whole)
         return whole
 
     def _replace_unbracketed(self, match: re.Match[str]) -> str:

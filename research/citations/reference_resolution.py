@@ -171,8 +171,8 @@ class _Resolver:
         entries += [entry for entry in self._defined_entries if entry.id.isdecimal()]
         out: dict[str, tuple[PassageReference, ...]] = {}
         for entry in entries:
-            key, meant = str(int(entry.id)), self._entry_sources.of(entry)
-            out[key] = meant if out.get(key, meant) == meant else ()
+            key, cites = str(int(entry.id)), self._entry_sources.sources_of(entry)
+            out[key] = cites if out.get(key, cites) == cites else ()
         return {key: cites for key, cites in out.items() if cites}
 
     # Marks
@@ -195,7 +195,7 @@ class _Resolver:
         marks = sorted(self._marks.marks, key=lambda mark: (mark.start, mark.end))
         for (start, end), group in groupby(marks, key=lambda mark: (mark.start, mark.end)):
             group_marks = list(group)
-            meanings = [meant for mark in group_marks for meant in self._mark_meanings(mark)]
+            meanings = [meaning for mark in group_marks for meaning in self._mark_meanings(mark)]
             if not meanings:
                 continue
             words = self.text[start:end] if group_marks[0].kind == "author" else ""
@@ -262,7 +262,7 @@ class _Resolver:
         last list."""
         number = str(int(number)) if number else ""
         if places := self._entries_by_number.get(number):
-            below = bisect_left(places, self._report.line_number(offset), key=lambda place: place[0])
+            below = bisect_left(places, self._report.line_number(offset), key=lambda listed: listed[0])
             return places[min(below, len(places) - 1)][1]
         return self._unnumbered_entries[int(number) - 1 : int(number)] if number.strip("0") else []
 
@@ -292,7 +292,7 @@ class _Resolver:
         for source_list in self._sources:
             is_plain = source_list.has_heading and all(entry.kind == "plain" for entry in source_list.entries)
             if is_plain and max(numbers, default=0) == len(source_list.entries):
-                return source_list.entries if all(map(self._entry_sources.of, source_list.entries)) else []
+                return source_list.entries if all(map(self._entry_sources.sources_of, source_list.entries)) else []
         return []
 
     def _cites_of_label(self, label: str) -> Sequence[PassageReference]:

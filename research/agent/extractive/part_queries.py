@@ -66,11 +66,11 @@ def merge_place_parts(question: Question, parts: list[Part]) -> list[Part]:
     if place_query is None or first_place_part is None:
         return parts
 
-    def akin(text: str) -> bool:
+    def is_covered(text: str) -> bool:
         return set(map_keywords(text)) <= set(place_query.keywords)
 
-    same_subject = [part for part in parts if part.subject == first_place_part.subject or akin(part.subject)]
-    mergeable = [part for part in same_subject if part is first_place_part or akin(part.text)]
+    same_subject = [part for part in parts if part.subject == first_place_part.subject or is_covered(part.subject)]
+    mergeable = [part for part in same_subject if part is first_place_part or is_covered(part.text)]
     if len(mergeable) < 2:
         return parts
     comma = message("mark.list", question.language)

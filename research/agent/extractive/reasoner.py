@@ -94,7 +94,7 @@ class ExtractiveReasoner:
         """
         self._corpus, self._can_read, self._owner = corpus, can_read, owner
 
-    def of(self, owner: str) -> ExtractiveReasoner:
+    def for_owner(self, owner: str) -> ExtractiveReasoner:
         """Return the reasoner for the runs of an owner."""
         return ExtractiveReasoner(self._corpus, self._can_read, owner)
 
@@ -130,9 +130,9 @@ class ExtractiveReasoner:
 
     def _split_question(self, question: Question) -> list[Part]:
         clauses = [
-            (subject, piece.text_without_names if len(piece.subjects) > 1 else piece.text)
-            for piece in parse_question(question.text, self._corpus).clauses
-            for subject in piece.subjects or [""]
+            (subject, clause.text_without_names if len(clause.subjects) > 1 else clause.text)
+            for clause in parse_question(question.text, self._corpus).clauses
+            for subject in clause.subjects or [""]
         ]
         general = message("digest.general", question.language)
         clauses = [(about, general if GENERAL_REQUEST.fullmatch(text) else text) for about, text in clauses]

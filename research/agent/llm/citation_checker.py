@@ -79,7 +79,7 @@ class ModelCitationChecker:
             if is_yes_no_model(chat.spec):
                 return ModelVerdicts(rulings=tuple([await judge_claim(c, chat, emit) for c in claims]))
             output = await chat.ask_json(
-                lambda room: prompts.check_prompt(question, claims, room),
+                lambda token_budget: prompts.check_prompt(question, claims, token_budget),
                 prompts.check_schema(len(claims)),
                 _VerdictsOutput,
                 "check",
@@ -100,7 +100,7 @@ class ModelCitationChecker:
         try:
             chat = self._require_reasoner(options).rewrite_chat(options)
             output = await chat.ask_json(
-                lambda room: prompts.rewrite_prompt(claims, room),
+                lambda token_budget: prompts.rewrite_prompt(claims, token_budget),
                 prompts.rewrite_schema(len(claims)),
                 _RewritesOutput,
                 "check",

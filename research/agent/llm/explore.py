@@ -52,8 +52,8 @@ async def explore(
 
     messages: list[BaseMessage | _ToolResult] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
 
-    def build_messages(room: int) -> list[BaseMessage]:
-        return _fit_messages(messages, room)
+    def build_messages(token_budget: int) -> list[BaseMessage]:
+        return _fit_messages(messages, token_budget)
 
     while budget > 0:
         message = await chat.next_message(build_messages, tools, "search", emit)

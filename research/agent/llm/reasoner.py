@@ -200,8 +200,8 @@ class ModelReasoner:
         self._clients.preload(self._usable_specs(), with_search=has_gemini and "web" in options.sources)
         try:
             output = await chat.ask_json(
-                lambda room: prompts.plan_prompt(
-                    prompts.shorten_conversation(question, room),
+                lambda token_budget: prompts.plan_prompt(
+                    prompts.shorten_conversation(question, token_budget),
                     fields,
                     options.queries,
                     self.today,
@@ -252,11 +252,11 @@ class ModelReasoner:
         try:
             chat = self.chat("reflect", options)
             output = await chat.ask_json(
-                lambda room: fit_material(
+                lambda token_budget: fit_material(
                     findings,
-                    room,
+                    token_budget,
                     lambda listing: prompts.reflection_prompt(
-                        prompts.shorten_conversation(question, room),
+                        prompts.shorten_conversation(question, token_budget),
                         plan,
                         findings,
                         fields,
@@ -309,12 +309,12 @@ class ModelReasoner:
             return Draft(spans=no_source_spans(language, findings), author=message("draft.nobody", language))
         listing = MaterialListing()
 
-        def build_prompt(room: int) -> Prompt:
+        def build_prompt(token_budget: int) -> Prompt:
             nonlocal listing
-            shortened_question = prompts.shorten_conversation(question, room)
+            shortened_question = prompts.shorten_conversation(question, token_budget)
             prompt, listing = fit_material(
                 findings,
-                room,
+                token_budget,
                 lambda shown: prompts.answer_prompt(shortened_question, plan, findings, reflections, shown, self.today),
             )
             require_text(listing, chat)
@@ -333,7 +333,9 @@ class ModelReasoner:
         try:
             chat = self.chat("write", options)
             reply = await chat.stream_text(
-                lambda room: prompts.unsearched_prompt(prompts.shorten_conversation(question, room), self.today),
+                lambda token_budget: prompts.unsearched_prompt(
+                    prompts.shorten_conversation(question, token_budget), self.today
+                ),
                 "write",
                 emit,
             )
@@ -362,11 +364,11 @@ class ModelReasoner:
         finding = Finding(task=task, evidence=tuple(evidence), started=self._clock())
         listing = MaterialListing()
 
-        def build_prompt(room: int) -> Prompt:
+        def build_prompt(token_budget: int) -> Prompt:
             nonlocal listing
             prompt, listing = fit_material(
                 [finding],
-                room,
+                token_budget,
                 lambda shown: prompts.summary_prompt(query, detect_language(query), shown, self.today),
             )
             return prompt

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -120,13 +121,13 @@ class ReportWriter:
             return section
         listing = MaterialListing()
 
-        def build_prompt(room: int) -> Prompt:
+        def build_prompt(token_budget: int) -> Prompt:
             nonlocal listing
-            shortened_question = shorten_conversation(question, room)
-            shortened_section = report_prompts.shorten_section(section, room // 2)
+            shortened_question = shorten_conversation(question, token_budget)
+            shortened_section = report_prompts.shorten_section(section, token_budget // 2)
             prompt, listing = fit_material(
                 findings,
-                room,
+                token_budget,
                 lambda shown: report_prompts.section_prompt(
                     shortened_question, part, shortened_section, findings, shown, self._models.today
                 ),
@@ -175,10 +176,10 @@ class ReportWriter:
             chat = self._models.chat("reflect", options)
             listing = _cited_listing([section], findings)
             output = await chat.ask_json(
-                lambda room: report_prompts.section_reflection_prompt(
-                    shorten_conversation(question, room),
+                lambda token_budget: report_prompts.section_reflection_prompt(
+                    shorten_conversation(question, token_budget),
                     _find_part(plan, section),
-                    report_prompts.shorten_section(section, room // 2),
+                    report_prompts.shorten_section(section, token_budget // 2),
                     findings,
                     options.sources,
                     options.queries,
@@ -219,11 +220,11 @@ class ReportWriter:
             chat = self._models.chat("write", options)
             listing = _cited_listing(sections, findings)
 
-            def build_prompt(room: int) -> Prompt:
-                shortened_question, today = shorten_conversation(question, room), self._models.today
+            def build_prompt(token_budget: int) -> Prompt:
+                shortened_question, today = shorten_conversation(question, token_budget), self._models.today
                 frame = report_prompts.preface_prompt(shortened_question, plan, (), listing, today)
                 title_tokens = sum(estimate_tokens(part.subject) + 4 for part in plan.parts)
-                share = (room - frame.token_count - title_tokens) // len(sections)
+                share = (token_budget - frame.token_count - title_tokens) // len(sections)
                 shortened = [report_prompts.shorten_section(section, share) for section in sections]
                 return report_prompts.preface_prompt(shortened_question, plan, shortened, listing, today)
 
@@ -281,10 +282,14 @@ async def _ask_for_prose(chat: Chat, build: PromptBuilder, emit: EventEmitter) -
         ServiceError: there is no text.
     """
     for more in ("", _TEXT_REMINDER):
-        reply = await chat.ask_text(lambda room, more=more: build(room).with_suffix(more), "write", emit)  # type: ignore[misc]
+        reply = await chat.ask_text(partial(_build_with_suffix, build, more), "write", emit)
         if not _JSON_START.match(reply.text):
             return reply
     raise ServiceError("malformed", f"{chat.spec} replied with JSON instead of a text")
+
+
+def _build_with_suffix(build: PromptBuilder, suffix: str, token_budget: int) -> Prompt:
+    return build(token_budget).with_suffix(suffix)
 
 
 def _cited_listing(sections: Sequence[ReportSection], findings: Sequence[Finding]) -> MaterialListing:

@@ -138,13 +138,13 @@ class TableExtractor:
         """Extract some cells of a row from the findings with one call."""
         listing = MaterialListing()
 
-        def build_prompt(room: int) -> Prompt:
+        def build_prompt(token_budget: int) -> Prompt:
             nonlocal listing
             prompt, listing = fit_material(
                 findings,
-                room,
+                token_budget,
                 lambda shown: _cells_prompt(
-                    shorten_conversation(question, room), row, columns, shown, self._models.today
+                    shorten_conversation(question, token_budget), row, columns, shown, self._models.today
                 ),
             )
             return prompt
