@@ -35,10 +35,12 @@ class EvidenceRegistry:
     also found by its original id, unless two sources came with that id: then it finds nothing.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, evidence: Iterable[Evidence] = ()) -> None:
         self._items: dict[str, Evidence] = {}
         self._aliases: dict[str, str] = {}
         self._passages: dict[str, dict[str, Passage]] = {}  # built when a passage is looked up
+        for item in evidence:
+            self.add(item)
 
     def add(self, evidence: Evidence) -> Evidence:
         """Register evidence, merging it with what is known of its source, and return the result."""
@@ -69,9 +71,6 @@ class EvidenceRegistry:
         if item.id not in self._passages:
             self._passages[item.id] = {passage.id: passage for passage in item.passages}
         return self._passages[item.id].get(passage_id)
-
-    def __contains__(self, evidence_id: object) -> bool:
-        return isinstance(evidence_id, str) and self.get(evidence_id) is not None
 
     def __iter__(self) -> Iterator[Evidence]:
         return iter(self._items.values())
@@ -148,8 +147,4 @@ def cites_by_title(evidence: Iterable[Evidence]) -> dict[str, PassageReference]:
 
 def collect_evidence(findings: Iterable[Finding]) -> EvidenceRegistry:
     """Register all evidence of the findings."""
-    registry = EvidenceRegistry()
-    for finding in findings:
-        for item in finding.evidence:
-            registry.add(item)
-    return registry
+    return EvidenceRegistry(item for finding in findings for item in finding.evidence)
