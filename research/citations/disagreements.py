@@ -19,8 +19,8 @@ from research.citations.figure_comparison import (
     group_disagreements,
 )
 from research.citations.mention_comparison import is_same_quantity
-from research.citations.mentions import PERIODIC_QUALIFIERS
 from research.citations.numbering import CitedAnswer
+from research.citations.qualifiers import PERIODIC_QUALIFIERS
 from research.citations.registry import EvidenceRegistry
 from research.core.records import CitedFigure, Evidence, FigureDisagreement, Report
 from research.core.text.near_duplicates import is_near_duplicate, shingles

@@ -18,7 +18,6 @@ from research.core.text.quantities import Measure
 from research.core.text.sentences import CLAUSE_END_PATTERN
 from research.core.text.tokenizer import HAN_RANGES, STOP_WORDS, has_han
 
-PERIODIC_QUALIFIERS = frozenset({"daily", "monthly", "yearly"})  # their figures differ from year to year
 MAX_SENTENCE_CHARS = 1_000  # longer sentences are skipped
 MAX_ADJACENT_WEIGHT = 4  # Han characters beside a figure that describe it, or half as many words
 FRAME_KINDS = frozenset({"date", "ordinal", "edition", "line"})  # figures that identify one of several things

@@ -7,6 +7,8 @@ from functools import cache, lru_cache
 
 from research import data
 
+PERIODIC_QUALIFIERS = frozenset({"daily", "monthly", "yearly"})  # their figures differ from year to year
+
 
 @cache
 def _load_qualifiers() -> dict[str, tuple[str, re.Pattern[str], re.Pattern[str]]]:

@@ -13,14 +13,14 @@ def _prefix_pattern(*words: str) -> str:
 
 
 # Words before the number or the title of a source.
-_SOURCE_WORDS = (
+_WORDS_BEFORE_SOURCE = (
     "source", "sources", "reference", "references", "see source", "see @", "citation", "来源", "资料", "资料来源",
     "文献", "参考", "参考资料", "参考文献", "见来源", "参见来源",
 )  # fmt: skip
 _UNFINISHED_TAIL = re.compile(
     rf"(?i:(?<!\w)(?:{_prefix_pattern('https:/', 'citeturn')}|citeturn\w{{1,20}})|{_prefix_pattern(':contentReference')}"
-    rf"|(?:^|(?<=\n))[ \t]*(?:{_prefix_pattern(*_SOURCE_WORDS)}) ?\d{{0,3}}"
-    rf"|[(（]\s?(?:{_prefix_pattern(*_SOURCE_WORDS)})?\s?[:：]?\s?[@＠\da-f ,;、，；–-]{{0,40}}"
+    rf"|(?:^|(?<=\n))[ \t]*(?:{_prefix_pattern(*_WORDS_BEFORE_SOURCE)}) ?\d{{0,3}}"
+    rf"|[(（]\s?(?:{_prefix_pattern(*_WORDS_BEFORE_SOURCE)})?\s?[:：]?\s?[@＠\da-f ,;、，；–-]{{0,40}}"
     rf"|[(（]\s?(?:{SOURCE_WORDS}) ?[:：][^()（）\n]{{0,200}}"
     r"|<sup\b[^<>\n]{0,60}>(?:(?!</sup>)[^\n]){0,200}|<ref\b[^<>\n]{0,60}(?:>(?:(?!</ref>)[^\n]){0,2000})?|<a\s[^<>\n]{0,300}>(?:(?!</a>)[^\n]){0,200}"
     r"|<a\s+(?:href|class|id|rel|target|title)\b[^<>\n]{0,300}|<sup\b[^<>\n]{0,60}|</?[a-z]{0,3}"

@@ -47,7 +47,7 @@ class Judgement(BaseModel):
 
     @property
     def gap(self) -> str:
-        """What is missing, on one line."""
+        """The knowledge gap on one line, cut to 600 characters."""
         return one_line(self.knowledge_gap, 600)
 
 
