@@ -7,7 +7,7 @@ Citations of a model are looked up among the handles that it received.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -23,7 +23,7 @@ from research.agent.llm.draft_assembly import (
     quotes_draft,
     require_text,
 )
-from research.agent.llm.explore import explore
+from research.agent.llm.explore import ToolLoop
 from research.agent.llm.material import MaterialListing, fit_material, has_citable_material
 from research.agent.llm.model_output import Judgement, OutputWithLists, has_nonempty_list, one_line
 from research.agent.llm.report_writer import ReportWriter
@@ -92,6 +92,7 @@ class ModelReasoner:
         self.plan_report, self.write_section = report_writer.plan_report, report_writer.write_section
         self.reflect_on_section, self.write_preface = report_writer.reflect_on_section, report_writer.write_preface
         self.judge_tones = report_writer.judge_tones
+        self.explore = ToolLoop(self).explore
         table_extractor = TableExtractor(self)
         self.plan_table, self.cell_tasks, self.extract_cells = (
             table_extractor.plan_table,
@@ -375,24 +376,6 @@ class ModelReasoner:
 
         reply = await chat.ask_text(build_prompt, "summarise", emit)
         return parse_reply(reply, listing, [finding])
-
-    async def explore(
-        self,
-        query: str,
-        tools: Sequence[Mapping[str, Any]],
-        call: Callable[[str, Mapping[str, Any]], Awaitable[str]],
-        budget: int,
-        emit: EventEmitter,
-        material: str = "",
-    ) -> None:
-        """Let the searching model call tools for a query, at most `budget` times.
-
-        `material` is a server's description of its tools; without it they are those of the map.
-
-        Raises:
-            ServiceError: the model cannot be called.
-        """
-        await explore(self.chat("search"), query, tools, call, budget, self.today, emit, material)
 
 
 def _failed_plan(question: Question, options: RunOptions, error: ServiceError) -> Plan:
