@@ -15,6 +15,7 @@ from .application import Application as Application
 from .application import close_application as close_application
 from .application import get_application as get_application
 from .application import tune_garbage_collector as tune_garbage_collector
+from .citations.answer_tree import build_answer_tree as build_answer_tree
 from .citations.disagreements import find_disagreements as find_disagreements
 from .citations.drafts import number_draft as number_draft
 from .citations.numbering import CitedAnswer as CitedAnswer

@@ -32,7 +32,7 @@ from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.check import check_answer
 from research.agent.nodes.news_coverage import CoverageBuilder, cover_news, read_ahead
 from research.agent.nodes.plan import empty_plan, make_plan, standalone_question
-from research.agent.nodes.question import clean_question
+from research.agent.nodes.question import build_question
 from research.agent.nodes.reflect import reflect_on_findings
 from research.agent.nodes.search import run_search
 from research.agent.nodes.section import write_section
@@ -85,7 +85,7 @@ def _event_emitter(runtime: GraphRuntime, task_id: str = "") -> EventEmitter:
 
 
 async def _plan_node(state: GraphState, runtime: GraphRuntime) -> dict[str, Any]:
-    question = clean_question(state["asked"] or "").model_copy(update={"before": runtime.context.memory})
+    question = build_question(state["asked"] or "").model_copy(update={"before": runtime.context.memory})
     _event_emitter(runtime)(QuestionParsed(text=question.text, language=question.language))
     return await _plan_question(question, runtime)
 

@@ -149,7 +149,7 @@ class Reasoner(Protocol):
 class OwnedReasoner(Protocol):
     """A reasoner whose plans depend on the owner of the run."""
 
-    def of(self, owner: str) -> Reasoner:
+    def for_owner(self, owner: str) -> Reasoner:
         """Return the reasoner for the runs of an owner."""
 
 

@@ -671,6 +671,11 @@ class Finding(Record):
     failures: tuple[Failure, ...] = ()  # additional failures: another provider, a page, a summary
 
     @property
+    def has_failed(self) -> bool:
+        """True if the search failed. One without a result has not."""
+        return self.reason not in (None, "empty")
+
+    @property
     def passage_count(self) -> int:
         return sum(len(item.passages) for item in self.evidence)
 

@@ -15,10 +15,11 @@ from openpyxl import Workbook
 from openpyxl.styles import Font
 from openpyxl.utils import get_column_letter
 
-from research.citations.model_markdown import Node, replace_surrogates
+from research.citations.markdown_parser import Node
 from research.citations.numbering import CitedAnswer, NumberedSpan
 from research.citations.support import group_spans
 from research.core.i18n import Translator
+from research.core.text.control_chars import replace_surrogates
 from research.export.database_rows import add_about_sheet, write_cell
 from research.export.geo import spreadsheet_cell
 from research.export.report_texts import report_translator

@@ -17,9 +17,9 @@ from io import StringIO
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from research.citations.model_markdown import replace_surrogates
 from research.citations.numbering import CitedSource
 from research.core.records import Author, Evidence, EvidenceKind, PublicationNotice
+from research.core.text.control_chars import replace_surrogates
 from research.core.urls import canonical_url
 from research.export.geo import INVALID_XML_CHAR, spreadsheet_cell
 from research.export.markdown import to_utc

@@ -18,9 +18,9 @@ from openpyxl.styles import Alignment, Font, PatternFill
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.hyperlink import Hyperlink
 
-from research.citations.model_markdown import replace_surrogates
 from research.citations.numbering import CitedAnswer, NumberedCell
 from research.core.records import CellReading, CellValue, Column, Evidence, Report, Row
+from research.core.text.control_chars import replace_surrogates
 from research.core.urls import canonical_url
 from research.export.cited_tables import CitedTable, build_cited_table, column_headings
 from research.export.column_widths import width_in_ems

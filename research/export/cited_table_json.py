@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from research.citations.model_markdown import replace_surrogates
 from research.citations.numbering import CitedAnswer
 from research.core.records import (
     CellValue,
@@ -25,6 +24,7 @@ from research.core.records import (
     Report,
     SupportStatus,
 )
+from research.core.text.control_chars import replace_surrogates
 from research.core.urls import canonical_url
 from research.export.cited_tables import CitedTable, build_cited_table
 from research.export.markdown import to_utc

@@ -17,11 +17,11 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet as files
 
-from research.citations.model_markdown import replace_surrogates
 from research.citations.numbering import CitedAnswer, NumberedCell
 from research.citations.numbering import number_report_answer as numbered
 from research.core.i18n import Translator, message
 from research.core.records import Cell, CellReading, CellValue, Column, Grid, Language, Place, Report, Row
+from research.core.text.control_chars import replace_surrogates
 from research.export.database_rows import unique_names
 from research.export.geo import spreadsheet_cell as plain_cell
 from research.export.markdown import report_language

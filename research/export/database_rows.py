@@ -19,8 +19,8 @@ from openpyxl.styles import Font
 from openpyxl.utils import get_column_letter
 from pyarrow import parquet as files
 
-from research.citations.model_markdown import replace_surrogates
 from research.core.records import QueryResult
+from research.core.text.control_chars import replace_surrogates
 from research.export.database_rows_markdown import column_coverage_lines
 from research.export.geo import spreadsheet_cell, truncate_cell
 from research.export.report_texts import report_translator

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO
 
 from pyarrow import parquet as files
 
-from research.citations.model_markdown import replace_surrogates
 from research.core.records import QueryResult
+from research.core.text.control_chars import replace_surrogates
 from research.export import streaming_excel
 from research.export.database_rows import csv_text, rows_arrow_table, unique_names
 from research.export.geo import spreadsheet_cell

@@ -24,10 +24,11 @@ from docx.oxml.ns import qn as qualified
 from docx.shared import Cm, Emu, Pt, RGBColor
 from lxml import etree
 
-from research.citations.model_markdown import Node, replace_surrogates
+from research.citations.markdown_parser import Node
 from research.citations.numbering import CitedAnswer
 from research.core.i18n import Translator
 from research.core.records import Place, Report
+from research.core.text.control_chars import replace_surrogates
 from research.core.text.tokenizer import detect_language
 from research.export.column_widths import fit_columns, measure_columns
 from research.export.document import ReportDocument, build_document, is_right_to_left, plain_text

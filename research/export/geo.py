@@ -20,8 +20,8 @@ from typing import Any
 
 from lxml import etree
 
-from research.citations.model_markdown import replace_surrogates
 from research.core.records import Place, Route, TravelMode
+from research.core.text.control_chars import replace_surrogates
 
 KML_NAMESPACE = "http://www.opengis.net/kml/2.2"
 CSV_COLUMNS = (

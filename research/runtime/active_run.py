@@ -113,7 +113,7 @@ class RunResources:
     def reasoner_of(self, owner: str) -> Reasoner:
         """Return the reasoner for the runs of an owner."""
         reasoner = self.reasoner
-        return reasoner.of(owner) if isinstance(reasoner, OwnedReasoner) else reasoner
+        return reasoner.for_owner(owner) if isinstance(reasoner, OwnedReasoner) else reasoner
 
     def describe_failure(self, error: BaseException) -> str:
         """Return the message to show for a failed run."""

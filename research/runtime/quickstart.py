@@ -18,7 +18,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
-from research.agent.nodes.question import QuestionError, clean_question
+from research.agent.nodes.question import QuestionError, clean_question_text
 from research.agent.nodes.turn_memory import memory_from_client
 from research.agent.state import GraphState, append_items
 from research.citations.numbering import CitedAnswer, number_citations
@@ -180,7 +180,7 @@ def _read_question(state: Mapping[str, Any]) -> tuple[str, HumanMessage | None]:
             raise RequestError('The input has no question: "messages" needs one of a person.')
         text, name = _message_text(human_messages[-1]), "messages"
     try:
-        question = clean_question(text).text
+        question = clean_question_text(text)
     except QuestionError as error:
         raise RequestError(f'"{name}" has no question that can be researched. {error}') from None
     return question, HumanMessage(question) if given_question else None

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from research.agent.nodes.plan import continuation_plan, make_plan, plan_from_question
-from research.agent.nodes.question import clean_question
+from research.agent.nodes.question import clean_question, clean_question_text
 from research.core.events import Event, InstructionAdded
 from research.core.records import ConnectionCheck, Draft, Plan, Report, Run, RunOptions, ignore_event
 from research.export.markdown import collect_report_evidence
@@ -180,7 +180,7 @@ class RunManager(ABC):
             StoreError: the run could not be stored; nothing was started.
         """
         count_start(self.start_limiter, owner)
-        clean_question(question)
+        text = clean_question_text(question)
         options = options or self.default_options(owner)
         self._check_sources(options)
         if run_id and (existing := self.get_run(run_id, owner=owner)):
@@ -194,7 +194,7 @@ class RunManager(ABC):
             id=run_id or uuid.uuid4().hex,
             conversation=related.conversation if related else uuid.uuid4().hex,
             owner=owner,
-            question=self.store.database.storable_text(question.strip()),
+            question=text,
             options=options,
             status="queued",
             created=datetime.now(UTC),

@@ -293,10 +293,9 @@ class ServerWorker:
             RunFailedError: the thread belongs to another run or cannot be used.
         """
         store, turns = self.resources.store, self._thread_runs(thread_id)
-        question = store.database.storable_text(request.question)
         if turns:
             last = turns[-1]
-            is_same = (last.question, last.options) == (question, request.options)
+            is_same = (last.question, last.options) == (request.question, request.options)
             if is_same and last.status != "done":
                 return self._claim_run(last)
             if last.is_active:  # the server sends no more events of it
@@ -311,7 +310,7 @@ class ServerWorker:
             id=f"{thread_id}-{len(turns) + 1}" if turns else thread_id,
             conversation=thread_id,
             owner=DEFAULT_OWNER,
-            question=question,
+            question=request.question,
             options=request.options,
             status="running",
             created=datetime.now(UTC),

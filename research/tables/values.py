@@ -18,7 +18,8 @@ from typing import Literal
 from research import data
 from research.citations.cues import find_cues
 from research.citations.figure_check import TIME_KINDS
-from research.citations.mentions import FRAME_KINDS, has_clashing_qualifiers, qualifier_group, qualifiers_in
+from research.citations.mentions import FRAME_KINDS
+from research.citations.qualifiers import has_clashing_qualifiers, qualifier_group, qualifiers_in
 from research.core.records import CellValue, Column, ColumnType, Language
 from research.core.text.attributes import Attribute, load_attributes
 from research.core.text.lexicon import lexicon_entries

@@ -14,7 +14,7 @@ import pytest
 
 from pages.shared.localization import format_day_in
 from pages.status.cards import build_cards
-from research import DatabaseSchema, Readiness, Usage, close_application, get_application, prices_as_of
+from research import DatabaseSchema, Readiness, Usage, close_application, get_application, prices_as_of, sources_by_name
 from research.core.events import parse_event
 from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor

@@ -290,18 +290,18 @@ def _apply_changes(answer: Answer, cited: CitedAnswer, changes: dict[int, str]) 
     spans: list[Span] = []
     changed: set[int] = set()
     at = 0
-    for stretch in group_spans(cited):
-        count = len(group_sentences(stretch))
-        local_changes = {place - at: new for place, new in changes.items() if at <= place < at + count}
-        stretch_spans = [item.span for item in stretch.spans]
-        if local_changes and stretch.nodes:
-            repaired = repair_spans(stretch_spans, local_changes)
-            stretch_spans = list(repaired.spans)
-            changed |= {at + place for place in repaired.repaired_indices}
+    for group in group_spans(cited):
+        count = len(group_sentences(group))
+        local_changes = {index - at: new for index, new in changes.items() if at <= index < at + count}
+        kept_spans = [item.span for item in group.spans]
+        if local_changes and group.nodes:
+            repaired = repair_spans(kept_spans, local_changes)
+            kept_spans = list(repaired.spans)
+            changed |= {at + index for index in repaired.repaired_indices}
         elif local_changes:  # a quote that is not verbatim is dropped
-            stretch_spans = []
-            changed |= {at + place for place in local_changes}
-        spans += stretch_spans
+            kept_spans = []
+            changed |= {at + index for index in local_changes}
+        spans += kept_spans
         at += count
     return changed, answer.model_copy(update={"spans": tuple(spans)})
 

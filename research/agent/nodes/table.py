@@ -15,7 +15,8 @@ from itertools import groupby
 from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.context import RunContext
 from research.agent.reasoner import Reasoner
-from research.citations.model_markdown import escape_table_cell
+from research.agent.table_spans import table_spans
+from research.citations.markdown_parser import escape_table_cell
 from research.core.events import CellFilled, RowAdvanced
 from research.core.i18n import message
 from research.core.records import (
@@ -250,16 +251,15 @@ def table_draft(grid: Grid, cells: Sequence[Cell], language: Language) -> Draft:
     The spans are marked as generated: the values were checked when read, and are not judged again.
     """
     cells_by_position = {(cell.row, cell.column): cell for cell in cells}
-    headings = "".join(f" {escape_table_cell(format_column_heading(c, c.unit, language))} |" for c in grid.columns)
-    spans = [Span(kind="text", text=f"| |{headings}\n|---|{'---|' * len(grid.columns)}")]
-    for row in grid.rows:
-        name = row.full_name if sum(r.name == row.name for r in grid.rows) > 1 else row.name
-        spans.append(Span(kind="text", text=f"\n| **{escape_table_cell(name)}**"))
-        for column in grid.columns:
-            cell = cells_by_position.get((row.id, column.id))
-            spans.append(Span(kind="text", text=" |"))
-            spans += list(_cell_spans(cell, column, language))
-        spans.append(Span(kind="text", text=" |"))
+    name_counts = Counter(row.name for row in grid.rows)
+    rows = (
+        (
+            row.full_name if name_counts[row.name] > 1 else row.name,
+            [_cell_spans(cells_by_position.get((row.id, c.id)), c, language) for c in grid.columns],
+        )
+        for row in grid.rows
+    )
+    spans = table_spans([format_column_heading(c, c.unit, language) for c in grid.columns], rows)
     generated = (span.model_copy(update={"made": True}) for span in spans)
     return Draft(
         spans=(*generated, *_missing_cell_notices(cells, language)),
