@@ -7,10 +7,10 @@ import streamlit as st
 from pages.ask.examples import list_examples
 from pages.shared import errors, help_topics, layout, run_navigation, run_options
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import run_query_params, t
+from pages.shared.localization import t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
-from research import QuestionError, RateLimitError, RunOptions, application
+from research import RunOptions, application
 
 MAX_CONVERSATIONS = 4  # listed
 
@@ -53,17 +53,14 @@ def draw_form() -> None:
 
 
 def plan_draft(question: str, options: RunOptions) -> None:
-    try:
+    with run_navigation.catch_start_errors():
         with st.spinner(t("step.planning")):
             st.session_state.draft = application.preview_plan(question, options=options, owner=current_owner())
-    except (QuestionError, RateLimitError) as error:
-        run_navigation.draw_start_error(error)
-        return
-    st.session_state.draft_question = question
-    st.session_state.draft_round = st.session_state.get("draft_round", 0) + 1
-    st.session_state.pop("last_run", None)
-    run_navigation.set_query_param("plan", "draft", "run")
-    st.rerun()
+        st.session_state.draft_question = question
+        st.session_state.draft_round = st.session_state.get("draft_round", 0) + 1
+        st.session_state.pop("last_run", None)
+        run_navigation.set_query_param("plan", "draft", "run")
+        st.rerun()
 
 
 def draw_draft() -> None:
@@ -117,12 +114,8 @@ def draw_conversations() -> None:
         with st.container(key="recent", gap=None):
             for conversation in conversations:
                 with errors.catch_row_errors():
-                    st.page_link(
-                        page_script("ask"),
-                        label=escape_markdown(conversation.title, 90),
-                        icon=":material/history:",
-                        query_params=run_query_params(conversation.latest),
-                    )
+                    title = escape_markdown(conversation.title, 90)
+                    run_navigation.draw_run_link(conversation.latest, title, ":material/history:")
 
 
 def draw_open_sources_button() -> None:

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from pages.shared import layout
+from pages.shared import layout, run_navigation
 from pages.shared.escaping import escape_markdown, markdown_link, to_single_line
 from pages.shared.localization import (
     format_duration,
     format_local_time,
     format_money,
     format_number,
-    run_query_params,
     t,
 )
 from pages.shared.login import current_owner
@@ -58,12 +57,7 @@ def _draw_run(report: Report) -> None:
     with st.container(border=True, gap="xsmall", key=f"compared_{run.id[:8]}"):
         st.caption(format_local_time(run.created))
         st.markdown(f"**{escape_markdown(run.question, 300)}**")
-        st.page_link(
-            page_script("ask"),
-            label=t("compare.open"),
-            icon=":material/open_in_new:",
-            query_params=run_query_params(run.id),
-        )
+        run_navigation.draw_run_link(run.id, t("compare.open"), ":material/open_in_new:")
 
 
 def _draw_cells(comparison: Comparison) -> None:

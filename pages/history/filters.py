@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
 from pages.shared import run_navigation
-from pages.shared.localization import t
+from pages.shared.localization import browser_timezone, t
 
 KINDS = ("all", "question", "report", "table", "database", "places")
 STATUS_GROUPS = {
@@ -155,14 +154,6 @@ def _parse_day(text: str) -> date | None:
 
 
 # Periods
-
-
-def browser_timezone() -> ZoneInfo:
-    """Return the time zone of the browser, or UTC if it is unknown."""
-    try:
-        return ZoneInfo(st.context.timezone or "UTC")
-    except (ZoneInfoNotFoundError, ValueError):
-        return ZoneInfo("UTC")
 
 
 def _period_bounds(period: str, days: Sequence[date]) -> tuple[datetime | None, datetime | None]:

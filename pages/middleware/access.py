@@ -22,10 +22,10 @@ from collections.abc import Mapping, MutableMapping
 from datetime import UTC, datetime
 from typing import Any
 
-import streamlit as st
 from starlette.requests import cookie_parser
 
 from pages.shared import login
+from pages.shared.paths import base_path
 from research import SettingError, StoreError
 
 log = logging.getLogger(__name__)
@@ -124,7 +124,11 @@ class AccessMiddleware:
             if MEDIA_PATH in scope["path"] and (owner, file_id(scope["path"])) not in self._offered_files:
                 await send_refusal(send, 404, b"File not found")  # the same as for a missing file
                 return
-        elif scope["type"] == "http" and _is_path(scope["path"], SIGN_OUT_PATH) and login.read_config().is_required:
+        elif (
+            scope["type"] == "http"
+            and scope["path"].rstrip("/") == f"{base_path()}{SIGN_OUT_PATH}"
+            and login.read_config().is_required
+        ):
             if not await asyncio.to_thread(_end_sign_in, scope):
                 await send_refusal(send, 403, b"Sign out on a page of Sightline")
                 return
@@ -175,17 +179,7 @@ def _is_same_origin(scope: Mapping[str, Any]) -> bool:
 
 
 def _is_protected(path: str) -> bool:
-    return any(path.startswith(_mount_path(part)) for part in PROTECTED_PATHS)
-
-
-def _is_path(path: str, server_path: str) -> bool:
-    return path.rstrip("/") == _mount_path(server_path)
-
-
-def _mount_path(server_path: str) -> str:
-    """Prefix a path of the server with its base path."""
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    return f"/{base}{server_path}" if base else server_path
+    return any(path.startswith(f"{base_path()}{part}") for part in PROTECTED_PATHS)
 
 
 async def send_refusal(

@@ -7,10 +7,10 @@ import streamlit as st
 from pages.run import watch
 from pages.shared import errors, layout, run_navigation
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import format_local_time, run_query_params, source_name, t, value_label
+from pages.shared.localization import format_local_time, source_name, t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
-from research import QuestionError, RateLimitError, RunOptions, UnwatchableTopicError, application
+from research import RunOptions, UnwatchableTopicError, application
 
 MAX_REPORTS = 20
 
@@ -51,13 +51,8 @@ def start_report(topic: str, options: RunOptions) -> None:
     if not options.sources:
         st.error(t("ask.no_sources"))
         return
-    try:
-        report = application.start_report(topic, options=options, owner=current_owner())
-    except (QuestionError, RateLimitError) as error:
-        run_navigation.draw_start_error(error)
-        return
-    run_navigation.show_run(report)
-    st.rerun()
+    with run_navigation.catch_start_errors():
+        run_navigation.open_run(application.start_report(topic, options=options, owner=current_owner()))
 
 
 def draw_earlier_reports() -> None:
@@ -69,15 +64,8 @@ def draw_earlier_reports() -> None:
         layout.draw_section_title(t("news.earlier"))
     for report in reports:
         with errors.catch_row_errors(), st.container(horizontal=True, vertical_alignment="center"):
-            st.page_link(
-                page_script("news"),
-                label=escape_markdown(report.question, 100),
-                query_params=run_query_params(report.id),
-            )
-            st.badge(
-                escape_markdown(value_label("run", report.status)),
-                color=run_navigation.STATUS_COLORS.get(report.status, "orange"),
-            )
+            run_navigation.draw_run_link(report.id, escape_markdown(report.question, 100), page="news")
+            run_navigation.draw_status_badge(report.status)
             st.caption(format_local_time(report.created), width="content")
 
 
@@ -97,8 +85,7 @@ def refresh_topic(watch_id: str) -> None:
     except UnwatchableTopicError:
         st.error(t("watch.gone_topic"))
         return
-    run_navigation.show_run(update)
-    st.rerun()
+    run_navigation.open_run(update)
 
 
 def draw_setup_hint() -> None:

@@ -10,12 +10,11 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import failure_display, layout
+from pages.shared import failure_display, layout, run_navigation
 from pages.shared import place_map as maps
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import current_language, format_local_time, format_number, run_query_params, t
+from pages.shared.localization import current_language, format_local_time, format_number, t
 from pages.shared.login import current_owner
-from pages.shared.paths import page_script
 from research import (
     DistanceMatrix,
     Failure,
@@ -225,12 +224,7 @@ def draw_card_actions(recorded_place: RecordedPlace) -> None:
     if st.button(t("places.around"), key="places_around", on_click=fill_in, icon=":material/my_location:"):
         st.rerun()
     for run, question in list(zip(recorded_place.runs, recorded_place.questions, strict=False))[:5]:
-        st.page_link(
-            page_script("ask"),
-            label=escape_markdown(question, 60),
-            icon=":material/search:",
-            query_params=run_query_params(run),
-        )
+        run_navigation.draw_run_link(run, escape_markdown(question, 60), ":material/search:")
 
 
 # Filters

@@ -30,6 +30,7 @@ from pages.shared.localization import (
     format_number,
     t,
 )
+from pages.shared.paths import base_path
 from research import CitedAnswer, Evidence, Report, message
 
 TONES = ("positive", "neutral", "negative")
@@ -485,9 +486,10 @@ def draw_pictures(report: Report, key: str) -> None:
             for picture in pictures
         ],
     }
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    address = "/".join(["", *filter(None, [base]), "assets/pictures/frame.html"])
-    st.iframe(f"{address}#{quote(json.dumps(frame_data, ensure_ascii=False))}", height=PICTURES_HEIGHT_PIXELS)
+    st.iframe(
+        f"{base_path()}/assets/pictures/frame.html#{quote(json.dumps(frame_data, ensure_ascii=False))}",
+        height=PICTURES_HEIGHT_PIXELS,
+    )
 
 
 def draw_service_answers(report: Report, key: str) -> None:

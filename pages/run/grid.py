@@ -21,8 +21,6 @@ from research import (
     Column,
     Evidence,
     Grid,
-    QuestionError,
-    RateLimitError,
     Report,
     Run,
     application,
@@ -234,15 +232,11 @@ def start_with_meaning(run: Run, grid: Grid, row: Line, about: str) -> None:
 
 def start_table(run: Run, grid: Grid) -> None:
     """Start a run of an edited table. Unchanged cells of the earlier run are reused."""
-    try:
+    with run_navigation.catch_start_errors():
         started = application.start_table(
             run.question, grid=grid, options=run.options, owner=current_owner(), based_on=run.id
         )
-    except (QuestionError, RateLimitError) as error:
-        run_navigation.draw_start_error(error)
-        return
-    run_navigation.show_run(started)
-    st.rerun()
+        run_navigation.open_run(started)
 
 
 def draw_editor(run: Run, grid: Grid) -> None:

@@ -16,14 +16,12 @@ from pages.shared import layout, run_navigation, temporary_files
 from pages.shared import place_map as maps
 from pages.shared.background import run_with_progress
 from pages.shared.escaping import escape_markdown, web_url
-from pages.shared.localization import browser_language, current_language, format_duration, format_number, t
+from pages.shared.localization import current_language, format_duration, format_number, language_params, t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
 from research import (
     Finding,
     QueryResult,
-    QuestionError,
-    RateLimitError,
     Report,
     RowExport,
     application,
@@ -93,13 +91,9 @@ def draw(report: Report) -> None:
 
 def ask(text: str, database: str, *, typed: bool) -> None:
     """Start a run with a question to a database, or with SQL if `typed`, and show it."""
-    try:
+    with run_navigation.catch_start_errors():
         run = application.start_database_run(text, is_statement=typed, database=database, owner=current_owner())
-    except (QuestionError, RateLimitError) as error:
-        run_navigation.draw_start_error(error)
-        return
-    run_navigation.show_run(run)
-    st.rerun()
+        run_navigation.open_run(run)
 
 
 def _alternatives(key: str, database: str) -> None:
@@ -388,8 +382,7 @@ def open_editor(sql: str, database: str) -> None:
     """Open the database page with a statement in its editor."""
     st.session_state[EDITED_STATEMENT_KEY] = sql, database
     st.session_state.pop(LAST_RUN_KEY, None)
-    language = {"lang": current_language()} if current_language() != browser_language() else {}
-    st.switch_page(page_script("database"), query_params=language)
+    st.switch_page(page_script("database"), query_params=language_params())
 
 
 def _draw_confirmation(finding: Finding, sql: str, key: str, database: str) -> None:

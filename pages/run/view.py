@@ -24,7 +24,7 @@ from pages.run import (
 )
 from pages.shared import failure_display, layout, place_map, run_navigation, run_options, storage_errors
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import current_language, format_local_time, run_query_params, source_name, t
+from pages.shared.localization import current_language, format_local_time, source_name, t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
 from research import (
@@ -166,8 +166,7 @@ def draw_more_button(run: Run) -> None:
         icon=":material/travel_explore:",
         help=t("run.more_help"),
     ) and (further := application.extend_run(run.id, owner=current_owner())):
-        run_navigation.show_run(further)
-        st.rerun()
+        run_navigation.open_run(further)
 
 
 def draw_watch_button(run: Run) -> None:
@@ -370,12 +369,8 @@ def draw_thread(run: Run) -> None:
     while (parent := turns.get((ancestors or [run])[-1].follows)) and parent not in ancestors:
         ancestors.append(parent)
     for turn in reversed(ancestors):
-        st.page_link(
-            page_script("ask"),
-            label=escape_markdown(turn.question, 80),
-            icon=":material/subdirectory_arrow_right:",
-            query_params=run_query_params(turn.id),
-        )
+        question = escape_markdown(turn.question, 80)
+        run_navigation.draw_run_link(turn.id, question, ":material/subdirectory_arrow_right:")
 
 
 def draw_follow_up(run: Run, suggestions: Sequence[str]) -> None:
@@ -383,12 +378,7 @@ def draw_follow_up(run: Run, suggestions: Sequence[str]) -> None:
     key = f"follow_up_{run.id[:8]}"
     for turn in application.turns(run.conversation, owner=current_owner()):
         if turn.follows == run.id:
-            st.page_link(
-                page_script("ask"),
-                label=escape_markdown(turn.question, 80),
-                icon=":material/arrow_forward:",
-                query_params=run_query_params(turn.id),
-            )
+            run_navigation.draw_run_link(turn.id, escape_markdown(turn.question, 80), ":material/arrow_forward:")
 
     def take(question: str) -> None:
         st.session_state[key] = question

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable
 
 import streamlit as st
 
-from pages.shared import errors, layout
+from pages.shared import errors, layout, run_navigation
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import format_local_time, run_query_params, t, value_label
-from pages.shared.paths import page_script
+from pages.shared.localization import format_local_time, t, value_label
 from research import Figure, StoryChange, WatchedTopic
 
 CHANGE_ICONS = {
@@ -39,11 +38,7 @@ def draw_table(
     for topic in rows:
         with errors.catch_row_errors(), st.container(horizontal=True, vertical_alignment="center"):
             if topic.latest:
-                st.page_link(
-                    page_script("news"),
-                    label=escape_markdown(topic.topic, 100),
-                    query_params=run_query_params(topic.latest),
-                )
+                run_navigation.draw_run_link(topic.latest, escape_markdown(topic.topic, 100), page="news")
             else:
                 st.markdown(f":material/error: {escape_markdown(topic.topic, 100)}", width="content")
                 st.caption(t("history.unreadable"), width="content")
@@ -69,7 +64,7 @@ def draw_changes(changes: Iterable[StoryChange], compared_run_id: str) -> None:
         lines = [f"- {CHANGE_ICONS.get(change.kind, '')} {_change_line(change)}" for change in rows]
         if lines:
             st.markdown("\n".join(lines))
-        st.page_link(page_script("news"), label=t("watch.before"), query_params=run_query_params(compared_run_id))
+        run_navigation.draw_run_link(compared_run_id, t("watch.before"), page="news")
 
 
 def _change_line(change: StoryChange) -> str:

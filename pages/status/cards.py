@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.shared import errors
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import current_language, format_number, source_name, t
+from pages.shared.localization import current_language, format_number, join_source_names, t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
 from research import DatabaseSchema, ModelRole, Readiness, application
@@ -74,15 +74,15 @@ def _source_card(name: str, readiness: Readiness, schema: DatabaseSchema, docume
         is_off = readiness.detail == "WEB_SEARCH"
         missing = t("status.web_off") if is_off else t("status.nothing_asked")
         setup_name = "" if live else "web_off" if is_off else "web"
-        return Card(name, readiness.state, _join_providers(readiness.detail) if live else missing, setup_name)
+        return Card(name, readiness.state, join_source_names(readiness.detail) if live else missing, setup_name)
     if name == "news":
-        uses = _join_providers(readiness.detail) if live else t("status.nothing_asked")
+        uses = join_source_names(readiness.detail) if live else t("status.nothing_asked")
         return Card(name, readiness.state, uses, "" if live else "news")
     if name == "papers":
-        uses = _join_providers(readiness.detail) if live else t("status.nothing_asked")
+        uses = join_source_names(readiness.detail) if live else t("status.nothing_asked")
         return Card(name, readiness.state, uses, "" if live else name)
     if name == "places":
-        uses = {"live": _join_providers(readiness.detail), "offline": t("source.offline")}
+        uses = {"live": join_source_names(readiness.detail), "offline": t("source.offline")}
         description = uses.get(readiness.state, t("status.places_missing"))
         return Card(name, readiness.state, description, "" if live else "places")
     if name == "database":
@@ -109,10 +109,6 @@ def _database_card(readiness: Readiness, schema: DatabaseSchema) -> Card:
     title = escape_markdown(schema.title) or t("database.shipped")
     uses = t("status.database", name=title, dialect=escape_markdown(schema.dialect), n=len(schema.tables))
     return Card("database", readiness.state, uses, "" if schema.title else "database")
-
-
-def _join_providers(names: str) -> str:
-    return t("mark.list").join(escape_markdown(source_name(name)) for name in names.split(", "))
 
 
 def summary_sentence(cards: Sequence[Card]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import altair as alt
 import pandas as pd
@@ -12,11 +11,10 @@ import streamlit as st
 from pages.shared import storage_errors
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import (
+    browser_timezone,
     cost_column_format,
-    current_language,
     day_column_format,
     format_day,
-    format_day_in,
     format_money,
     format_number,
     t,
@@ -82,16 +80,8 @@ def draw() -> None:
         st.caption(t("spending.unpriced", n=format_number(unpriced), models=t("mark.list").join(names[:6])))
     if estimated := int(usage["estimated"].sum()):
         st.caption(t("usage.estimated", n=format_number(estimated)))
-    st.caption(t("status.prices", date=format_day_in(prices_as_of(), current_language())))
+    st.caption(t("status.prices", date=format_day(prices_as_of())))
     draw_table(usage, group, is_weekly=weekly)
-
-
-def browser_timezone() -> ZoneInfo:
-    """Return the time zone of the browser, or UTC if it is unknown."""
-    try:
-        return ZoneInfo(st.context.timezone or "UTC")
-    except (ZoneInfoNotFoundError, ValueError):
-        return ZoneInfo("UTC")
 
 
 def read_usage(days: int) -> pd.DataFrame:

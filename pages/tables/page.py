@@ -6,11 +6,10 @@ import streamlit as st
 
 from pages.shared import errors, layout, run_navigation
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import format_local_time, format_number, run_query_params, source_name, t, value_label
+from pages.shared.localization import format_local_time, format_number, source_name, t
 from pages.shared.login import current_owner
-from pages.shared.paths import page_script
 from pages.tables import form
-from research import Grid, Plan, QuestionError, RateLimitError, RunOptions, application
+from research import Grid, Plan, RunOptions, application
 
 MAX_TABLES = 20
 
@@ -72,13 +71,8 @@ def start_table(question: str, grid: Grid | None) -> None:
     if chosen is None:
         st.error(t("ask.no_sources"))
         return
-    try:
-        run = application.start_table(question, grid=grid, options=chosen, owner=current_owner())
-    except (QuestionError, RateLimitError) as error:
-        run_navigation.draw_start_error(error)
-        return
-    run_navigation.show_run(run)
-    st.rerun()
+    with run_navigation.catch_start_errors():
+        run_navigation.open_run(application.start_table(question, grid=grid, options=chosen, owner=current_owner()))
 
 
 def draw_earlier_tables() -> None:
@@ -95,16 +89,11 @@ def draw_earlier_tables() -> None:
                     horizontal=True, vertical_alignment="center", gap="small", horizontal_alignment="distribute"
                 ),
             ):
-                st.page_link(
-                    page_script("tables"),
-                    label=escape_markdown(table.question, 100),
-                    query_params=run_query_params(table.id),
-                    icon=":material/table_view:",
-                )
+                question = escape_markdown(table.question, 100)
+                run_navigation.draw_run_link(table.id, question, ":material/table_view:", "tables")
                 with st.container(horizontal=True, vertical_alignment="center", width="content"):
                     if table.status != "done":
-                        color = run_navigation.STATUS_COLORS.get(table.status, "orange")
-                        st.badge(escape_markdown(value_label("run", table.status)), color=color)
+                        run_navigation.draw_status_badge(table.status)
                     st.caption(format_local_time(table.created), width="content")
 
 
