@@ -8,12 +8,13 @@ import pandas as pd
 import streamlit as st
 
 from pages.library import display, notebooks
-from pages.shared import errors, login
+from pages.shared import errors, layout, login
 from pages.shared.escaping import escape_markdown, web_url
 from pages.shared.localization import day_column_format, format_local_time, format_number, t
 from research import DocumentEntry, DocumentQuery, Library
 
 PAGE_SIZE = 50
+MAX_UNSCROLLED_ROWS = 15
 SORT_ORDERS = ("added", "title", "name", "kind", "language", "published", "passages")
 FILTER_KEYS = ("list_text", "list_kind", "list_language", "list_year")
 
@@ -152,7 +153,7 @@ def _draw_table(entries: list[DocumentEntry], first_index: int) -> list[Document
         placeholder="",
         on_select="rerun",
         selection_mode="multi-row",
-        height=min(35 * (len(rows) + 1) + 3, 560),
+        height=layout.table_height(len(rows), MAX_UNSCROLLED_ROWS),
         column_config={
             "title": st.column_config.TextColumn(t("library.col.title"), width=290),
             "name": st.column_config.TextColumn(t("library.col.name"), width=170),

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.run import text_fragments
-from pages.shared import run_navigation
+from pages.shared import layout, run_navigation
 from pages.shared.escaping import escape_markdown, markdown_link, to_single_line, web_url
 from pages.shared.localization import current_language, format_day, format_number, t
 from pages.shared.login import current_owner
@@ -35,16 +35,13 @@ from research import (
 from research import Row as Line
 
 CellsByPosition = Mapping[tuple[str, str], Cell]
-HEIGHT_PIXELS, MAX_UNSCROLLED_ROWS = 520, 14  # height of a table with more rows
+MAX_UNSCROLLED_ROWS = 14
 EMPTY_TEXT = "–"  # shown in an empty cell of a finished run
 DOUBTFUL_STYLE = "background-color: rgba(234, 179, 8, .22)"
 CHECKED_STATUSES = ("quoted", "supported")
 MAX_CELL_CHARS = 90
-MIN_WIDTH_PIXELS, MAX_WIDTH_PIXELS, LETTER_WIDTH_PIXELS = (
-    90,
-    190,
-    8,
-)  # width of the column of row names, and of a letter in it
+MIN_WIDTH_PIXELS, MAX_WIDTH_PIXELS = 90, 190  # of the column of row names
+LETTER_WIDTH_PIXELS = 8
 
 
 def index_cells(report: Report) -> CellsByPosition:
@@ -68,7 +65,7 @@ def draw(run: Run, grid: Grid, cells: CellsByPosition, report: Report | None = N
         key=f"grid_{run.id[:8]}",
         alt=escape_markdown(grid.title or t("tables.title")),
         placeholder="" if run.is_active else EMPTY_TEXT,
-        height=HEIGHT_PIXELS if len(grid.rows) > MAX_UNSCROLLED_ROWS else "content",
+        height=layout.table_height(len(grid.rows), MAX_UNSCROLLED_ROWS),
         on_select="rerun",
         selection_mode="single-cell",
         column_config={"row": st.column_config.TextColumn(t("tables.row"), pinned=True, width=_row_name_width(grid))}

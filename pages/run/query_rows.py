@@ -45,7 +45,7 @@ CHOSEN_DATABASE_KEY, KEPT_DATABASE_KEY = (
 LAST_RUN_KEY = "last_database"  # run that the database page showed last
 NULL_TEXT = "–"
 MAX_EXPORT_ROWS = 1_000_000
-MAX_UNSCROLLED_ROWS, HEIGHT_PIXELS = 12, 420  # a longer table gets a fixed height
+MAX_UNSCROLLED_ROWS = 12
 MAX_ROW_CHARS = 400  # of the text of a selected row
 OFFERED = 5  # questions offered when no model is set up
 FILE_FORMATS: tuple[tuple[str, str, str, str, Callable[[QueryResult], bytes]], ...] = (
@@ -130,7 +130,7 @@ def _draw_table(finding: Finding, query_result: QueryResult, key: str, map_key: 
         key=table_key,
         alt=t("rows.table"),
         placeholder=NULL_TEXT,
-        height=HEIGHT_PIXELS if len(query_result.rows) > MAX_UNSCROLLED_ROWS else "content",
+        height=layout.table_height(len(query_result.rows), MAX_UNSCROLLED_ROWS),
         column_config=_column_configs(query_result, localised.names),
         on_select=lambda: _select_place_of_row(places, table_key, map_key),
         selection_mode=["single-row", "single-cell"],
@@ -176,7 +176,7 @@ def _draw_further_page(query_result: QueryResult, key: str, database: str) -> bo
         key=f"further_{key}_{page_number}",
         alt=t("rows.table"),
         placeholder=NULL_TEXT,
-        height=HEIGHT_PIXELS,
+        height=layout.table_height(len(page.rows.rows), MAX_UNSCROLLED_ROWS),
         column_config=_column_configs(page.rows, localised.names),
     )
     first = (int(page_number) - 1) * len(query_result.rows) + 1

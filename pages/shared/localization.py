@@ -54,11 +54,6 @@ def create_translator(language: Language) -> Translator:
     return lambda key, **values: message(key, language, **values)
 
 
-def format_day_in(day: date, language: Language) -> str:
-    """Format a date for a given language."""
-    return locale_format.format_day(day, language)
-
-
 def format_day(value: date) -> str:
     """Format a date for the visitor's language."""
     return locale_format.format_day(value, current_language())
