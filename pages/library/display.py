@@ -67,7 +67,7 @@ def open_document(document_id: int, offset: int = -1) -> None:
         st.query_params["at"] = str(offset)
     else:
         st.query_params.pop("at", None)
-    st.session_state.pop("reader_at", None)
+    st.session_state.pop("reader_page_first", None)
 
 
 def close_document() -> None:
@@ -93,3 +93,25 @@ def _open_ask_page(question: str, notebook: str = "") -> None:
         st.session_state.pop(key, None)
     st.session_state.question = question
     st.switch_page(page_script("ask"), query_params={"lang": current_language()})
+
+
+def draw_page_buttons(name: str, first_index: int, page_size: int, total: int) -> None:
+    """Draw the buttons to the pages before and after the one that begins at `first_index`.
+
+    The session holds the first index of the shown page as `NAME_first`.
+    """
+    for step, label, is_disabled in (
+        (-page_size, "back", not first_index),
+        (page_size, "next", first_index + page_size >= total),
+    ):
+        st.button(
+            t("library.back" if step < 0 else "library.next"),
+            key=f"{name}_{label}",
+            disabled=is_disabled,
+            on_click=_set_first_index,
+            args=(name, max(0, first_index + step)),
+        )
+
+
+def _set_first_index(name: str, first_index: int) -> None:
+    st.session_state[f"{name}_first"] = first_index

@@ -87,14 +87,9 @@ def _draw_filters(library: Library, is_sample: bool | None) -> DocumentQuery:
         text = st.text_input(t("library.filter"), key="list_text", max_chars=200, width=320)
         label = " · ".join([t("library.narrow"), *([format_number(filter_count)] if filter_count else [])])
         with st.popover(label, icon=":material/tune:", key="narrow"):
-            chosen = [
-                _draw_choice(name, labels, counts)
-                for name, labels, counts in (
-                    ("kind", kinds, totals.by_kind),
-                    ("language", languages, totals.by_language),
-                    ("year", years, totals.by_year),
-                )
-            ]
+            kind = _draw_choice("kind", kinds, totals.by_kind)
+            language = _draw_choice("language", languages, totals.by_language)
+            year = _draw_choice("year", years, totals.by_year)
             orders = {name: t(f"order.{name}") for name in SORT_ORDERS}
             order = st.selectbox(t("library.order"), list(orders), format_func=orders.__getitem__, key="list_order")
             if "list_down" not in st.session_state:
@@ -102,9 +97,9 @@ def _draw_filters(library: Library, is_sample: bool | None) -> DocumentQuery:
             down = st.toggle(t("library.descending"), key="list_down")
     return DocumentQuery(
         text=text.strip(),
-        kind=chosen[0],
-        language=chosen[1],
-        year=chosen[2],
+        kind=kind,
+        language=language,
+        year=year,
         is_sample=is_sample,
         sort_field=order or "added",
         is_descending=down,
@@ -113,13 +108,12 @@ def _draw_filters(library: Library, is_sample: bool | None) -> DocumentQuery:
 
 def _draw_choice(name: str, labels: dict[str, str], counts: dict[str, int]) -> str:
     """Draw the choice of one value, each with its number of documents. Return "" for any."""
-    label = {"kind": "library.kind", "language": "library.language", "year": "library.year"}[name]
     options = {"": t("library.any")}
     options |= {value: f"{text} · {format_number(counts.get(value, 0))}" for value, text in labels.items()}
     key = f"list_{name}"
     if st.session_state.get(key, "") not in ("", *labels):
         st.session_state[key] = ""
-    return st.selectbox(t(label), list(options), format_func=options.__getitem__, key=key) or ""
+    return st.selectbox(t(f"library.{name}"), list(options), format_func=options.__getitem__, key=key) or ""
 
 
 def _clear_filters() -> None:
@@ -203,24 +197,7 @@ def _draw_actions(
         }
         st.caption(t("library.span", **span), width="content")
         if total > PAGE_SIZE:
-            st.button(
-                t("library.back"),
-                key="list_back",
-                disabled=not first_index,
-                on_click=_go_to,
-                args=(first_index - PAGE_SIZE,),
-            )
-            st.button(
-                t("library.next"),
-                key="list_next",
-                disabled=first_index + PAGE_SIZE >= total,
-                on_click=_go_to,
-                args=(first_index + PAGE_SIZE,),
-            )
-
-
-def _go_to(first_index: int) -> None:
-    st.session_state.list_first = max(0, first_index)
+            display.draw_page_buttons("list", first_index, PAGE_SIZE, total)
 
 
 # Removal and restoration

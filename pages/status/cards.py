@@ -28,8 +28,7 @@ SETUP_COMMANDS: dict[str, tuple[str, str]] = {
     "web_off": ("", "export WEB_SEARCH=auto"),
     "models": ("export GEMINI_API_KEY=YOUR_KEY", "export ANSWER_MODEL=ollama:qwen3"),
 }
-
-
+PROVIDED_SOURCES = ("web", "news", "papers", "places")  # searched through the services that are set up
 MISSING_SERVER_SETTINGS = {  # what mcp.json lacks for a tool server
     "mcp.json: search": "status.mcp_search",
     "mcp.json: tools": "status.mcp_tools",
@@ -69,37 +68,36 @@ def build_cards(
 
 
 def _source_card(name: str, readiness: Readiness, schema: DatabaseSchema, documents: tuple[int, int]) -> Card:
-    live = readiness.state == "live"
-    if name == "web":
-        is_off = readiness.detail == "WEB_SEARCH"
-        missing = t("status.web_off") if is_off else t("status.nothing_asked")
-        setup_name = "" if live else "web_off" if is_off else "web"
-        return Card(name, readiness.state, join_source_names(readiness.detail) if live else missing, setup_name)
-    if name == "news":
-        uses = join_source_names(readiness.detail) if live else t("status.nothing_asked")
-        return Card(name, readiness.state, uses, "" if live else "news")
-    if name == "papers":
-        uses = join_source_names(readiness.detail) if live else t("status.nothing_asked")
-        return Card(name, readiness.state, uses, "" if live else name)
-    if name == "places":
-        uses = {"live": join_source_names(readiness.detail), "offline": t("source.offline")}
-        description = uses.get(readiness.state, t("status.places_missing"))
-        return Card(name, readiness.state, description, "" if live else "places")
+    setup_name = "" if readiness.state == "live" else name
     if name == "database":
         return _database_card(readiness, schema)
-    if name != "library":
-        if readiness.detail in MISSING_SERVER_SETTINGS:
-            return Card(name, readiness.state, t(MISSING_SERVER_SETTINGS[readiness.detail]))
-        set_here = readiness.detail in {choice.name for choice in application.choices(owner=current_owner())}
-        description = "" if set_here else escape_markdown(readiness.detail)
-        description = description or (t("status.nothing_asked") if readiness.state == "missing" else "")
-        if readiness.withheld:
-            description += "\n\n" + t("status.mcp_withheld", names=escape_markdown(readiness.withheld))
-        return Card(name, readiness.state, description, "" if live else name)
-    own_count, sample = documents
-    uses = t("status.library", own=format_number(own_count), sample=format_number(sample))
-    label = t("status.empty") if readiness.state == "missing" else ""
-    return Card(name, readiness.state, uses, "" if live else "library", label)
+    if name == "library":
+        own_count, sample_count = documents
+        uses = t("status.library", own=format_number(own_count), sample=format_number(sample_count))
+        label = t("status.empty") if readiness.state == "missing" else ""
+        return Card(name, readiness.state, uses, setup_name, label)
+    if name not in PROVIDED_SOURCES:
+        return _other_source_card(name, readiness, setup_name)
+    if readiness.state == "live":
+        return Card(name, readiness.state, join_source_names(readiness.detail))
+    if name == "places":
+        uses = t("source.offline") if readiness.state == "offline" else t("status.places_missing")
+        return Card(name, readiness.state, uses, setup_name)
+    if readiness.detail == "WEB_SEARCH":
+        return Card(name, readiness.state, t("status.web_off"), "web_off")
+    return Card(name, readiness.state, t("status.nothing_asked"), setup_name)
+
+
+def _other_source_card(name: str, readiness: Readiness, setup_name: str) -> Card:
+    """Build the card of a tool server, or of a source that is switched on by settings."""
+    if readiness.detail in MISSING_SERVER_SETTINGS:
+        return Card(name, readiness.state, t(MISSING_SERVER_SETTINGS[readiness.detail]))
+    set_here = readiness.detail in {choice.name for choice in application.choices(owner=current_owner())}
+    description = "" if set_here else escape_markdown(readiness.detail)
+    description = description or (t("status.nothing_asked") if readiness.state == "missing" else "")
+    if readiness.withheld:
+        description += "\n\n" + t("status.mcp_withheld", names=escape_markdown(readiness.withheld))
+    return Card(name, readiness.state, description, setup_name)
 
 
 def _database_card(readiness: Readiness, schema: DatabaseSchema) -> Card:
