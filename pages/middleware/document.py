@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import streamlit
 
-from pages.middleware.access import send_refusal
+from pages.middleware.access import refuse
 from pages.shared.paths import ASSETS_FOLDER, base_path
 
 STYLES = ("shell/fonts.css", "shell/shell.css")
@@ -120,9 +120,9 @@ class DocumentMiddleware:
                 if message.get("more_body"):
                     return
                 if target := flatten_path(scope["path"]):
-                    query = scope["query_string"]
-                    location = target.encode() + (b"?" + query if query else b"")
-                    await send_refusal(send, 307, b"", (b"location", location))
+                    query = scope["query_string"].decode("latin-1")
+                    location = f"{target}?{query}" if query else target
+                    await refuse(307, "", location=location)(scope, receive, send)
                 else:
                     await _send_document(send, starts[0], customize_document(bytes(body)))
 

@@ -11,6 +11,7 @@ import pytest
 
 from pages.history.filters import PERIODS, STATUS_GROUPS
 from pages.run import answer
+from pages.run.chart import ChartKind
 from pages.run.downloads import FORMAT_GROUPS
 from pages.shared import help_topics, tour
 from pages.shared.localization import format_size
@@ -52,6 +53,11 @@ FAMILIES = {
     "filekind.": get_args(DocumentKind),
     "order.": SORT_FIELDS,
     "library.where_": ("all", "own", "sample"),
+    "over.": tuple(name for name in FILE_LIMITS if name != "size"),
+    "scan.": ("pixels", "memory", "damaged", "slow", "ended", "characters"),
+    "rows.chart_": get_args(ChartKind),
+    "history.": ("kind", "state", "period"),
+    "library.": ("kind", "language", "year"),
     "problem.": ("empty", "too long", "no words"),
     "trouble.": get_args(StoreProblem),
     "meter.": get_args(budget.LimitReason)[1:5],
