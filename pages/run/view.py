@@ -429,13 +429,13 @@ def draw_finished(run: Run) -> None:
     has_places = any(finding.places for finding in report.findings)
     if has_places and is_comparison(numbered):  # its table needs the full width of the page
         draw_outcome(report, numbered)
-        place_map.draw_report(report, run.id[:8])
+        place_map.draw_report(report)
         query_rows.draw(report)
     elif has_places:
         has_rows = any(finding.rows for finding in report.findings)
         answer_column, map_column = st.columns([3, 2] if has_rows else [5, 4], gap="medium")
         with map_column:
-            place_map.draw_report(report, run.id[:8])
+            place_map.draw_report(report)
         with answer_column:
             draw_outcome(report, numbered)
             query_rows.draw(report)
@@ -464,7 +464,7 @@ def draw_finished_table(run: Run, report: Report, table: Grid, numbered: CitedAn
         draw_failures(numbered.answer.failures)
     draw_toolbar(run, report, numbered)
     grid.draw_editor(run, table)
-    place_map.draw_report(report, run.id[:8])
+    place_map.draw_report(report)
     if numbered is not None:
         layout.draw_section_title(t("sources.title"))
         sources.draw(report, numbered)
