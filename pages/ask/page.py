@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ask.examples import list_examples
-from pages.shared import errors, help_topics, layout, run_navigation, run_options
+from pages.shared import errors, failure_display, help_topics, layout, run_navigation, run_options
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import t
 from pages.shared.login import current_owner
@@ -66,12 +66,11 @@ def plan_draft(question: str, options: RunOptions) -> None:
 def draw_draft() -> None:
     """Draw the plan for editing before the run."""
     from pages.run import plan
-    from pages.run import view as run
 
     run_navigation.set_query_param("plan", "draft")
     layout.draw_header(t("plan.title"), escape_markdown(st.session_state.draft_question))
     if st.session_state.draft.failures:
-        run.draw_failures(st.session_state.draft.failures)
+        failure_display.draw_failures(st.session_state.draft.failures)
     key = f"draft_{st.session_state.draft_round}"
     edited = plan.edit_plan(st.session_state.draft, tuple(application.get_application().sources), key)
     with st.container(horizontal=True):

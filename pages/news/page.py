@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.run import watch
 from pages.shared import errors, layout, run_navigation
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import format_local_time, source_name, t
@@ -70,12 +69,27 @@ def draw_earlier_reports() -> None:
 
 
 def draw_watched_topics() -> None:
-    """Draw the watched topics of the owner."""
-    watch.draw_table(
-        application.watches(owner=current_owner()),
-        refresh_topic,
-        lambda id_: application.unwatch_topic(id_, owner=current_owner()),
-    )
+    """Draw the watched topics, each with its last report and buttons to refresh and remove it."""
+    topics = application.watches(owner=current_owner())
+    if topics:
+        layout.draw_section_title(t("watch.title"))
+    for topic in topics:
+        with errors.catch_row_errors(), st.container(horizontal=True, vertical_alignment="center"):
+            if topic.latest:
+                run_navigation.draw_run_link(topic.latest, escape_markdown(topic.topic, 100), page="news")
+            else:
+                st.markdown(f":material/error: {escape_markdown(topic.topic, 100)}", width="content")
+                st.caption(t("history.unreadable"), width="content")
+            if topic.changed is not None:
+                key = "watch.changed" if topic.changed else "watch.same"
+                st.badge(t(key), color="orange" if topic.changed else "gray")
+            if topic.updated:
+                st.caption(format_local_time(topic.updated), width="content")
+            if topic.latest and st.button(t("watch.again"), key=f"look_again_{topic.id}", icon=":material/refresh:"):
+                refresh_topic(topic.id)
+            if st.button(t("watch.drop"), key=f"unwatch_{topic.id}", type="tertiary"):
+                application.unwatch_topic(topic.id, owner=current_owner())
+                st.rerun()
 
 
 def refresh_topic(watch_id: str) -> None:

@@ -61,6 +61,7 @@ class SourceFilter(NamedTuple):
 
 def draw(report: Report, cited: CitedAnswer) -> None:
     """Draw the deduplicated sources by number, and the uses of the selected one."""
+    layout.draw_section_title(t("sources.title"))
     key = report.run.id[:8]
     support = standing.answer_support(report, cited)
     rows = list_sources(report, cited)

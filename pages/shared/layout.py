@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -41,7 +41,7 @@ def centered_column(key: str, width_pixels: int = READING_WIDTH_PIXELS) -> Itera
         yield column
 
 
-def table_height(row_count: int, max_rows: int = 10) -> int | str:
+def table_height(row_count: int, max_rows: int = 10) -> int | Literal["content"]:
     """Return the height of a table that scrolls if it has more than `max_rows` rows."""
     return "content" if row_count <= max_rows else ROW_PIXELS * (max_rows + 1) + 3
 

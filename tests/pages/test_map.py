@@ -265,7 +265,9 @@ def test_half_a_surrogate_pair_breaks_nothing() -> None:
 def test_the_frame_gets_every_text_unchanged() -> None:
     """Through folium's templates and streamlit-folium's rewriting of names."""
     one = drawn(*(hostile(n, text) for n, text in enumerate(HOSTILE)), base_map="osm")
-    source = _get_feature_group_string(map_content.create_layer(one, {"n": 1, "lines": HOSTILE}), map_content.create_empty_map())
+    source = _get_feature_group_string(
+        map_content.create_layer(one, {"n": 1, "lines": HOSTILE}), map_content.create_empty_map()
+    )
     (call,) = re.findall(r"sightline\.show\(window\.map, (.*)\);", source)
     decoder = json.JSONDecoder()
     told, end = decoder.raw_decode(call)

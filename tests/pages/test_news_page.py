@@ -455,12 +455,14 @@ def test_a_topic_is_watched_from_its_report_and_looked_at_again(visit: Visit, re
 CHANGES = """
 from types import SimpleNamespace as N
 from pages.run import watch
-watch.draw_changes([
+def report(*changes):
+    return N(answer=N(coverage=N(compared="abc", changes=changes)))
+watch.draw_changes(report(
     N(kind="new", headline="A *new* story", before=None, after=None),
     N(kind="figure", headline="Fares", before=N(text="3%", outlet="post"), after=N(text="4%", outlet="")),
     N(kind="gone", headline="<b>Old</b>", before=None, after=None),
-], "abc")
-watch.draw_changes([], "abc")
+))
+watch.draw_changes(report())
 """
 
 

@@ -455,7 +455,7 @@ def test_a_report_draws_its_places_with_their_centres_and_files(folder: Path) ->
     assert len(at.get("download_button")) == 4
     at.session_state.report = report.model_copy(update={"findings": ()})
     at.run()
-    assert not at.session_state.drawn
+    assert not at.get("bidi_component")
     assert len(at.get("component_instance")) == 0
 
 
