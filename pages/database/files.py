@@ -88,7 +88,9 @@ def _load_files(sources: Sequence[tuple[Path, tuple[FileTable, ...]]]) -> Upload
         loaded, total = format_number(round(size * part)), format_number(max(1, round(size)))
         return part, t("files.loading", done=loaded, size=total)
 
-    return run_with_progress(lambda say: research.load_files(sources, say, owner=owner_id), 0.0, describe_progress)
+    return run_with_progress(
+        lambda report_progress: research.load_files(sources, report_progress, owner=owner_id), 0.0, describe_progress
+    )
 
 
 def _draw_header_correction(table: FileTable, key: str) -> Correction:

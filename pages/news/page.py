@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import errors, layout, run_navigation
+from pages.shared import errors, layout, run_navigation, run_options
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import format_local_time, source_name, t
+from pages.shared.localization import format_local_time, t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
 from research import RunOptions, UnwatchableTopicError, application
@@ -23,14 +23,7 @@ def draw_form() -> None:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             sections = st.slider(t("news.sections"), 1, 12, defaults.sections, key="sections")
             reflections = st.slider(t("news.reflections"), 0, 10, defaults.reflections, key="reflections")
-        sources = st.pills(
-            t("ask.sources"),
-            list(application.get_application().sources),
-            selection_mode="multi",
-            default=list(defaults.sources),
-            format_func=lambda name: escape_markdown(source_name(name)),
-            key="news_sources",
-        )
+        sources = run_options.draw_sources("news_sources", defaults.sources)
         with st.container(horizontal=True, vertical_alignment="center"):
             submitted = st.form_submit_button(
                 t("news.start"), type="primary", key="report", icon=":material/newspaper:", shortcut="Ctrl+Enter"
@@ -40,7 +33,7 @@ def draw_form() -> None:
         update = {
             "sections": sections,
             "reflections": reflections,
-            "sources": tuple(sources),
+            "sources": sources,
             "approve": outline_requested,
         }
         start_report(topic, defaults.model_copy(update=update))
@@ -56,12 +49,10 @@ def start_report(topic: str, options: RunOptions) -> None:
 
 def draw_earlier_reports() -> None:
     """Draw links to earlier reports, the latest first."""
-    reports = [report for report in application.recent_runs(owner=current_owner()) if report.options.sections][
-        :MAX_REPORTS
-    ]
+    reports = [report for report in application.recent_runs(owner=current_owner()) if report.options.sections]
     if reports:
         layout.draw_section_title(t("news.earlier"))
-    for report in reports:
+    for report in reports[:MAX_REPORTS]:
         with errors.catch_row_errors(), st.container(horizontal=True, vertical_alignment="center"):
             run_navigation.draw_run_link(report.id, escape_markdown(report.question, 100), page="news")
             run_navigation.draw_status_badge(report.status)

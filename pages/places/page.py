@@ -245,7 +245,7 @@ def filter_places(recorded_places: Sequence[RecordedPlace]) -> tuple[list[Record
         kinds = st.multiselect(
             t("places.category"),
             distinct_values(place_text.category(item.place) for item in recorded_places),
-            format_func=lambda category: t(f"map.{category}"),
+            format_func={name: t(f"map.{name}") for name in place_text.CATEGORY_NAMES}.__getitem__,
             key="places_kinds",
             placeholder=t("places.any"),
             width=180,

@@ -104,8 +104,8 @@ def _build_styler(grid: Grid, cells: CellsByPosition, names: list[str], units: M
     styler = pd.DataFrame(rows).style
     for at, column in zip(names, grid.columns, strict=True):
         if column.id in units:
-            told_ = iter(texts[at])
-            styler.format(lambda _, told_=told_: next(told_), subset=[at])
+            display_texts = iter(texts[at])
+            styler.format(lambda _, display_texts=display_texts: next(display_texts), subset=[at])
     return styler.apply(lambda _: pd.DataFrame(marks), axis=None)
 
 
@@ -255,10 +255,3 @@ def draw_editor(run: Run, grid: Grid) -> None:
                 start_table(run, grid.model_copy(update=update))
             else:
                 st.error(t("tables.nothing"))
-
-
-def edit_proposal(grid: Grid, key: str) -> Grid:
-    """Draw editors of a proposed table before any search and return the edited table."""
-    rows = form.edit_rows(grid.rows, f"approve_rows_{key}")
-    columns = form.edit_columns(grid.columns, f"approve_columns_{key}")
-    return grid.model_copy(update={"rows": rows, "columns": columns})

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.run import grid, header, plan
+from pages.run import header, plan
 from pages.shared import failure_display, run_options
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import t
 from pages.shared.login import current_owner
+from pages.tables import form
 from research import Clarification, Grid, Plan, Report, Run, application
 
 
@@ -86,7 +87,9 @@ def draw_approval(run: Run, report: Report) -> None:
 
 def draw_table_approval(run: Run, proposed: Plan, table: Grid) -> None:
     """Draw a proposed table to edit and approve."""
-    edited = grid.edit_proposal(table, run.id[:8])
+    rows = form.edit_rows(table.rows, f"approve_rows_{run.id[:8]}")
+    columns = form.edit_columns(table.columns, f"approve_columns_{run.id[:8]}")
+    edited = table.model_copy(update={"rows": rows, "columns": columns})
     ready = proposed.model_copy(update={"grid": edited, "edited": edited != table})
     with st.container(horizontal=True, vertical_alignment="center"):
         is_approved = st.button(

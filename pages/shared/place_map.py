@@ -188,7 +188,7 @@ def _sort_places(recorded_places: tuple[RecordedPlace, ...], key: str) -> tuple[
     order = st.selectbox(
         t("map.sort"),
         SORT_ORDERS,
-        format_func=lambda order: t(f"map.sort.{order}"),
+        format_func={name: t(f"map.sort.{name}") for name in SORT_ORDERS}.__getitem__,
         key=f"sort_{key}",
         label_visibility="collapsed",
         width=220,
@@ -214,7 +214,7 @@ def _choose_base_map(key: str) -> BaseMap:
     chosen: BaseMap = st.segmented_control(
         t("map.base"),
         BASE_MAPS,
-        format_func=lambda name: t(f"map.base.{name}"),
+        format_func={name: t(f"map.base.{name}") for name in BASE_MAPS}.__getitem__,
         key=own_key,
         required=True,
         label_visibility="collapsed",

@@ -129,23 +129,16 @@ def _card_title(card: Card) -> str:
     return escape_markdown(t(f"card.{card.name}"))
 
 
-def _is_plugin_source(card: Card) -> bool:
-    known = application.known_sources()
-    return card.name in known and known[card.name].is_external
-
-
-def _card_icon(card: Card) -> str:
-    known = application.known_sources()
-    return known[card.name].icon if card.name in known else "psychology"
-
-
-def _setup_commands(setup_name: str) -> tuple[str, str]:
-    """Return the set-up commands of a part: with a key and without one, "" where there is none."""
-    known = application.known_sources()
-    if setup_name not in known:
-        return SETUP_COMMANDS[setup_name]
-    exports = [f"export {setting.name}=VALUE" for setting in known[setup_name].settings]
-    return known[setup_name].setup_commands if not known[setup_name].is_external else ("", "\n".join(exports))
+def _setup_commands(setup_name: str) -> tuple[str, ...]:
+    """Return the commands that set up a part: with a key, without one, or both."""
+    source = application.known_sources().get(setup_name)
+    if source is None:
+        commands = SETUP_COMMANDS[setup_name]
+    elif source.is_external:
+        commands = tuple(f"export {setting.name}=VALUE" for setting in source.settings)
+    else:
+        commands = source.setup_commands
+    return tuple(filter(None, commands))
 
 
 def draw(cards: Sequence[Card], *, is_local: bool) -> None:
@@ -161,34 +154,31 @@ def draw(cards: Sequence[Card], *, is_local: bool) -> None:
 
 
 def _draw_card(card: Card, *, is_local: bool) -> None:
+    source = application.known_sources().get(card.name)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f":material/{_card_icon(card)}: **{_card_title(card)}**", width="stretch")
+        icon = source.icon if source else "psychology"
+        st.markdown(f":material/{icon}: **{_card_title(card)}**", width="stretch")
         label = card.state_label or t(f"status.{card.state}")
         st.badge(label, icon=STATE_ICONS[card.state], color=STATE_COLORS[card.state])
     st.markdown(card.description)
     if not card.setup_name:
         return
     brings = t(f"status.brings_{card.setup_name.removesuffix('_off')}")
-    st.caption(escape_markdown(brings) if _is_plugin_source(card) else brings)
+    st.caption(escape_markdown(brings) if source and source.is_external else brings)
     if card.setup_name == "library":
         st.page_link(page_script("library"), label=t("nav.library"), icon=":material/arrow_forward:")
     if not is_local:
         return
-    lines = [line for line in _setup_commands(card.setup_name) if line]
-    settable = _settable_names()
-    if any(_variable_name(line) in settable for line in lines):
+    commands = _setup_commands(card.setup_name)
+    keys = {state.name for state in application.key_statuses(owner=current_owner())}
+    settable = keys | {choice.name for choice in application.choices(owner=current_owner())}
+    if any(_variable_name(command) in settable for command in commands):
         st.page_link(page_script("settings"), label=t("status.in_settings"), icon=":material/arrow_forward:")
         return
-    for line in lines:
-        st.code(line, language="bash", wrap_lines=True)
+    for command in commands:
+        st.code(command, language="bash", wrap_lines=True)
 
 
 def _variable_name(command: str) -> str:
     """Return the variable that an `export` command sets."""
     return command.removeprefix("export ").partition("=")[0]
-
-
-def _settable_names() -> set[str]:
-    """Return the names of keys and choices on the settings page."""
-    keys = {state.name for state in application.key_statuses(owner=current_owner())}
-    return keys | {choice.name for choice in application.choices(owner=current_owner())}

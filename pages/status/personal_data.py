@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 1.0  # interval of progress updates
 _DELETED_KEY = "wiped"  # in the session: summary of the deletion
 _CONFIRMING_KEY = "wipe_asking"  # in the session: True while confirmation is pending
-_KEPT_KEYS = ("lang", _DELETED_KEY)  # keys of the session that survive the deletion
+_KEPT_KEYS = ("lang", "owner", _DELETED_KEY)  # keys of the session that survive the deletion
 DELETED_PARTS = {  # fields of DeletionSummary and their message keys
     "runs": "runs", "conversations": "conversations", "evidence": "evidence", "watches": "watches",
     "statements": "statements", "notes": "notes", "notebooks": "notebooks", "preferences": "preferences",
@@ -224,8 +224,7 @@ def _delete_everything(*, is_local: bool, includes_library: bool) -> None:
         st.error(t("wipe.keys_left"))
         return
     for name in [name for name in st.session_state if name not in _KEPT_KEYS]:
-        if name != "owner":
-            del st.session_state[name]
+        del st.session_state[name]
     if is_local:
         st.session_state[_DELETED_KEY] = summary
     else:

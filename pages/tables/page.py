@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import errors, layout, run_navigation
+from pages.shared import errors, layout, run_navigation, run_options
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import format_local_time, format_number, source_name, t
+from pages.shared.localization import format_local_time, format_number, t
 from pages.shared.login import current_owner
 from pages.tables import form
 from research import Grid, Plan, RunOptions, application
@@ -30,12 +30,12 @@ def draw_form() -> None:
             start_table(text, None)
     with manual:
         grid = form.draw_table_form()
-        if st.button(
-            t("tables.fill"), type="primary", key="fill", icon=":material/table_view:",
-            disabled=grid is None,
-        ) and grid:  # fmt: skip
-            start_table("", grid)
+        submitted = st.button(
+            t("tables.fill"), type="primary", key="fill", icon=":material/table_view:", disabled=grid is None
+        )
         if grid:
+            if submitted:
+                start_table("", grid)
             draw_estimate(grid)
 
 
@@ -44,18 +44,6 @@ def chosen_options() -> RunOptions | None:
     defaults = application.get_services(owner=current_owner()).default_options()
     chosen = st.session_state.get("table_sources", list(defaults.sources))
     return defaults.model_copy(update={"sources": tuple(chosen)}) if chosen else None
-
-
-def draw_sources() -> None:
-    defaults = application.get_services(owner=current_owner()).default_options()
-    st.pills(
-        t("ask.sources"),
-        list(application.get_application().sources),
-        selection_mode="multi",
-        default=list(defaults.sources),
-        format_func=lambda name: escape_markdown(source_name(name)),
-        key="table_sources",
-    )
 
 
 def draw_estimate(grid: Grid) -> None:
@@ -101,7 +89,8 @@ def draw_start_page() -> None:
     """Draw the page without a selected run: forms, sources and earlier tables."""
     layout.draw_header(t("tables.title"), t("tables.lead"))
     draw_form()
-    draw_sources()
+    defaults = application.get_services(owner=current_owner()).default_options()
+    run_options.draw_sources("table_sources", defaults.sources)
     draw_earlier_tables()
 
 
