@@ -158,9 +158,9 @@ def draw_start_page() -> None:
 run_navigation.set_last_run_key("last_run")
 selected_run = run_navigation.current_run()
 if selected_run is not None:
-    from pages.run import view as run  # slow to import, and not needed for the form
+    from pages.run import view  # slow to import, and not needed for the form
 
-    run.draw(selected_run)
+    view.draw(selected_run)
 elif "draft" in st.session_state:
     draw_draft()
 else:

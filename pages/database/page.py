@@ -8,8 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.database import files, semantic_model_editor
-from pages.run import query_rows
-from pages.run import view as run
+from pages.run import query_rows, view
 from pages.shared import errors, layout, login, run_navigation
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import current_language, format_number, t
@@ -199,9 +198,9 @@ def draw_tables(schema: DatabaseSchema) -> None:
             tables = {escape_markdown(table.name): table for table in shown}
             shown = (tables[st.selectbox(t("database.table"), list(tables), key="database_table")],)
         for n, table in enumerate(shown):
-            view = f" · {t('database.view')}" if table.is_view else ""
+            kind = f" · {t('database.view')}" if table.is_view else ""
             comment = f" — {escape_markdown(localize_comment(table.comment), 300)}" if table.comment else ""
-            st.markdown(f"**{escape_markdown(table.name)}**{view}{comment}")
+            st.markdown(f"**{escape_markdown(table.name)}**{kind}{comment}")
             draw_columns(table, n, is_shipped=not schema.title)
 
 
@@ -266,7 +265,7 @@ def main() -> None:
         st.session_state.database_sql, st.session_state[query_rows.CHOSEN_DATABASE_KEY] = statement
     selected_run = run_navigation.current_run()
     if selected_run is not None:
-        run.draw(selected_run)
+        view.draw(selected_run)
         return
     layout.draw_header(t("database.title"), t("database.lead"))
     files.draw()

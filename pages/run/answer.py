@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from pages.library import pictures
-from pages.run import notes, text_fragments
-from pages.run import support as standing
+from pages.run import notes, support_texts, text_fragments
 from pages.shared import help_topics, layout
 from pages.shared.escaping import escape_markdown, web_url
 from pages.shared.localization import (
@@ -72,7 +71,7 @@ def draw(report: Report, cited: CitedAnswer) -> None:
     """Draw the answer of a report with its title, byline, support counts and notes."""
     with st.container(key="answer_title"):  # hidden by CSS; for screen readers
         layout.draw_section_title(t("answer.title"))
-    _draw(report, cited, standing.answer_support(report, cited))
+    _draw(report, cited, support_texts.answer_support(report, cited))
     with st.container(horizontal=True, vertical_alignment="center", key="byline"):
         byline = f"{t('answer.by')}: {escape_markdown(cited.answer.author)} · {format_local_time(cited.answer.made)}"
         st.caption(byline, width="content")
@@ -106,8 +105,8 @@ def _draw(report: Report, cited: CitedAnswer, support: AnswerSupport | None) -> 
         "page": LANGUAGE_TAGS[current_language()],
         "draft": support is None,
         "lead": opening.text,
-        "summary": standing.summarize(support, cited) if support else None,
-        "uses": standing.source_uses(support, cited) if support else {},
+        "summary": support_texts.summarize(support, cited) if support else None,
+        "uses": support_texts.source_uses(support, cited) if support else {},
         "blocks": [block for block in blocks if not _repeats_question(block, report)],
         "suggestions": cited.answer.suggestions[:MAX_SUGGESTIONS],
         "words": {
@@ -181,7 +180,7 @@ def build_blocks(
         {source.number: source.evidence for source in cited.sources},
         row_cells or {},
         {at: sentence for sentence in support.sentences for at in sentence.spans},
-        standing.sentence_marks(support, cited),
+        support_texts.sentence_marks(support, cited),
         passage_notes or {},
     )
     out: list[dict[str, Any]] = []

@@ -19,7 +19,7 @@ from pages.run import (
     sources,
     watch,
 )
-from pages.run.support import answer_support
+from pages.run.support_texts import answer_support
 from pages.shared import failure_display, place_map, run_navigation
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import t

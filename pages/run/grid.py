@@ -22,6 +22,7 @@ from research import (
     Evidence,
     Grid,
     Report,
+    Row,
     Run,
     application,
     convert_column_numbers,
@@ -32,7 +33,6 @@ from research import (
     number_report_answer,
     reading_quotes,
 )
-from research import Row as Line
 
 CellsByPosition = Mapping[tuple[str, str], Cell]
 MAX_UNSCROLLED_ROWS = 14
@@ -170,7 +170,7 @@ def _column_config(column: Column, unit: str) -> Any:
     return st.column_config.TextColumn(title, help=help_text)
 
 
-def draw_evidence(run: Run, row: Line, column: Column, cell: Cell | None, report: Report | None) -> None:
+def draw_evidence(run: Run, row: Row, column: Column, cell: Cell | None, report: Report | None) -> None:
     """Draw the readings of a cell with their sources, or the reason why it is empty."""
     with st.container(border=True, key="cell"):
         st.markdown(f"**{escape_markdown(row.full_name)}** · {escape_markdown(column.name)}")
@@ -221,7 +221,7 @@ def _source_line(item: Evidence, passage_id: str, start: int, end: int) -> str:
     return " · ".join(filter(None, dict.fromkeys(facts)))
 
 
-def start_with_meaning(run: Run, grid: Grid, row: Line, about: str) -> None:
+def start_with_meaning(run: Run, grid: Grid, row: Row, about: str) -> None:
     """Start the table again with a description that makes an ambiguous row clear."""
     rows = tuple(entry.model_copy(update={"about": about}) if entry.id == row.id else entry for entry in grid.rows)
     start_table(run, grid.model_copy(update={"rows": rows}))

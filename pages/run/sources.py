@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from pages.run import support as standing
-from pages.run import text_fragments
+from pages.run import support_texts, text_fragments
 from pages.run.answer import component_key, notice_text, source_host
 from pages.shared import layout
 from pages.shared.escaping import escape_markdown
@@ -63,7 +62,7 @@ def draw(report: Report, cited: CitedAnswer) -> None:
     """Draw the deduplicated sources by number, and the uses of the selected one."""
     layout.draw_section_title(t("sources.title"))
     key = report.run.id[:8]
-    support = standing.answer_support(report, cited)
+    support = support_texts.answer_support(report, cited)
     rows = list_sources(report, cited)
     if not rows:
         st.caption(t("sources.none"))
@@ -212,9 +211,9 @@ def _draw_source(row: SourceRow, support: AnswerSupport, report: Report, cited: 
         st.markdown(f"**\\[{row.number}\\] {title}** · {count}")
         lines = []
         for sentence in citing_sentences:
-            span_index = standing.citing_span(sentence, row.number, cited)
-            text = escape_markdown(sentence.text, standing.MAX_SENTENCE_CHARS)
-            status = standing.status_text(sentence, cited)
+            span_index = support_texts.citing_span(sentence, row.number, cited)
+            text = escape_markdown(sentence.text, support_texts.MAX_SENTENCE_CHARS)
+            status = support_texts.status_text(sentence, cited)
             lines.append(
                 f"{STATUS_SYMBOLS[sentence.status]} [{text}](#{component_key(report)}-{span_index}-{row.number}-open)"
                 f"  \n:gray[:small[{escape_markdown(status)}]]"
