@@ -178,8 +178,8 @@ def draw_confirmed(database: str) -> None:
                         key=f"take_back_{n}",
                         type="tertiary",
                         icon=":material/undo:",
-                        on_click=lambda asked=question: application.remove_confirmed_statement(
-                            asked, database=database, owner=current_owner()
+                        on_click=lambda question=question: application.remove_confirmed_statement(
+                            question, database=database, owner=current_owner()
                         ),
                     )
 

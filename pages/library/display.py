@@ -6,7 +6,7 @@ import re
 
 import streamlit as st
 
-from pages.shared.escaping import escape_markdown
+from pages.shared.escaping import escape_markdown, to_single_line
 from pages.shared.locale_format import LANGUAGE_NAMES
 from pages.shared.localization import current_language, t, value_label
 from pages.shared.login import current_owner
@@ -77,15 +77,11 @@ def close_document() -> None:
 
 def ask_about_document(title: str) -> None:
     """Open the Ask page with a question about a document and the library as only source."""
-    _open_ask_page(t("library.question", title=" ".join(replace_invisible(title).split())))
+    open_ask_page(t("library.question", title=to_single_line(replace_invisible(title))))
 
 
-def ask_in_notebook(notebook: str) -> None:
-    """Open the Ask page with the documents of a notebook as only source."""
-    _open_ask_page("", notebook)
-
-
-def _open_ask_page(question: str, notebook: str = "") -> None:
+def open_ask_page(question: str = "", notebook: str = "") -> None:
+    """Open the Ask page with the library, or a notebook of it, as only source."""
     limits = st.session_state.get("limits") or application.get_services(owner=current_owner()).default_options()
     update = {"sources": ("library",), "notebook": notebook}
     st.session_state.limits = limits.model_copy(update=update)

@@ -487,7 +487,7 @@ layout.draw_header(t("places.title"), t("places.lead"))
 pin = clicked_area()
 draw_search()
 st.caption(t("places.pinned", at=st.session_state.places_where) if pin else t("places.click"))
-if every := application.recorded_places(owner=current_owner()):
-    draw_results(every, pin)
+if found_places := application.recorded_places(owner=current_owner()):
+    draw_results(found_places, pin)
 else:
     draw_sample_map(pin)

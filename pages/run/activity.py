@@ -154,8 +154,8 @@ def _draw_notes(run_progress: RunProgress, run: Run) -> None:
     if run_progress.retry and run.is_active:
         what, reason, wait, since = run_progress.retry
         if datetime.now(UTC) < since + timedelta(seconds=wait):
-            words = escape_markdown(value_label("reason", reason))
-            st.caption(t("step.again", what=escape_markdown(what), why=words, wait=format_duration(wait)))
+            reason_text = escape_markdown(value_label("reason", reason))
+            st.caption(t("step.again", what=escape_markdown(what), why=reason_text, wait=format_duration(wait)))
     for what, level in run_progress.refused_thinking_levels.items():
         st.caption(t("step.unthinking", what=escape_markdown(what), level=escape_markdown(level)))
     for what, count in run_progress.undercounted_tokens.items():

@@ -179,7 +179,7 @@ def draw_follow_up(run: Run, suggestions: Sequence[str]) -> None:
         if turn.follows == run.id:
             run_navigation.draw_run_link(turn.id, escape_markdown(turn.question, 80), ":material/arrow_forward:")
 
-    def take(question: str) -> None:
+    def fill_in(question: str) -> None:
         st.session_state[key] = question
 
     if suggestions:
@@ -189,7 +189,7 @@ def draw_follow_up(run: Run, suggestions: Sequence[str]) -> None:
                 st.button(
                     escape_markdown(question),
                     key=f"next_{n}_{run.id[:8]}",
-                    on_click=take,
+                    on_click=fill_in,
                     args=(question,),
                     type="tertiary",
                     icon=":material/subdirectory_arrow_right:",

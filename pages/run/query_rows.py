@@ -274,8 +274,8 @@ def _column_configs(query_result: QueryResult, headings: Sequence[str]) -> dict[
     """Return the configuration of each column by index, since names may be anything."""
     types = query_result.types or ("text",) * len(query_result.names)
     columns = list(zip(*query_result.rows, strict=True))
-    columns_data = zip(query_result.names, headings, types, columns, strict=True)
-    return {at: _column_config(*each) for at, each in enumerate(columns_data)}
+    configs = map(_column_config, query_result.names, headings, types, columns)
+    return dict(enumerate(configs))
 
 
 def _column_config(name: str, heading: str, kind: str, values: Sequence[Any]) -> Any:

@@ -43,27 +43,24 @@ def draw_downloads(
     """
     on_globe = [item for item in recorded_places if is_on_globe(item.place)]
     places = [item.place for item in on_globe]
-    routes_on_globe = [route for route in routes if has_line_on_globe(route)]
+    lines = [route for route in routes if has_line_on_globe(route)]
     language = current_language()
-    files: tuple[tuple[str, str, str, str, Callable[[], str]], ...] = (
-        ("map.geojson", ".geojson", "application/geo+json", ":material/data_object:",
-         lambda: places_geojson(places, routes=routes_on_globe)),
-        ("map.kml", ".kml", "application/vnd.google-earth.kml+xml", ":material/public:",
-         lambda: places_kml(places, title, routes=routes_on_globe)),
-        ("map.csv", ".csv", "text/csv", ":material/table:", lambda: places_csv(places)),
-        ("map.html", ".html", "text/html", ":material/map:",
-         lambda: build_html_map(on_globe, search_areas, title, language, routes=routes_on_globe)),
-    )  # fmt: skip
+    files: tuple[tuple[str, str, str, Callable[[], str]], ...] = (
+        ("geojson", "application/geo+json", "data_object", lambda: places_geojson(places, routes=lines)),
+        ("kml", "application/vnd.google-earth.kml+xml", "public", lambda: places_kml(places, title, routes=lines)),
+        ("csv", "text/csv", "table", lambda: places_csv(places)),
+        ("html", "text/html", "map", lambda: build_html_map(on_globe, search_areas, title, language, routes=lines)),
+    )
     with st.container(horizontal=True, vertical_alignment="center", key=f"files_{key}"):
-        for label_key, suffix, mime, icon, make in files:
+        for kind, mime, icon, make in files:
             st.download_button(
-                t(label_key),
+                t(f"map.{kind}"),
                 lambda make=make: make().encode("utf-8", "replace"),
-                file_name=f"{file_stem}{suffix}",
+                file_name=f"{file_stem}.{kind}",
                 mime=mime,
-                key=f"download{suffix.replace('.', '_')}_{key}",
+                key=f"download_{kind}_{key}",
                 on_click="ignore",
-                icon=icon,
+                icon=f":material/{icon}:",
                 disabled=not places,
             )
 

@@ -105,7 +105,7 @@ FAMILIES = {
     "history_state.": tuple(STATUS_GROUPS),
     "history_period.": PERIODS,
     "history_field.": get_args(HistoryField),
-    "map.": ("geojson", "kml", "csv", *CATEGORY_NAMES, *TRAVEL_MODE_ICONS),
+    "map.": ("geojson", "kml", "csv", "html", *CATEGORY_NAMES, *TRAVEL_MODE_ICONS),
     "map.sort.": SORT_ORDERS,
     "map.base.": BASE_MAPS,
     "group.": tuple(help_topics.TOPIC_GROUPS),
@@ -130,7 +130,7 @@ FAMILIES = {
     "spending.": (*spending.MEASURES, *spending.GROUPINGS),
     "holding.": (*get_args(StorageArea),),
     "holding.count_": ("run", "answer", "document", "file"),
-    "wiped.": tuple(personal_data.DELETED_PARTS.values()),
+    "wiped.": personal_data.DELETED_PARTS,
     "duration.": ("second", "minute", "hour"),
 }
 
