@@ -272,10 +272,8 @@ def filter_places(recorded_places: Sequence[RecordedPlace]) -> tuple[list[Record
             width=240,
         )
     if question == "last" and last:
-        ids = {place.id for place in last.places}
-        candidates = [item for item in recorded_places if item.place.id in ids]
-        order = {place.id: n for n, place in enumerate(last.places)}
-        candidates.sort(key=lambda item: order[item.place.id])
+        by_id = {item.place.id: item for item in recorded_places}
+        candidates = [by_id[id_] for id_ in dict.fromkeys(place.id for place in last.places) if id_ in by_id]
         shown_search = last
     else:
         candidates = [item for item in recorded_places if not question or question in item.runs]
