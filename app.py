@@ -34,7 +34,14 @@ from pages.middleware.polling import PollingMiddleware  # noqa: E402
 from pages.middleware.rate_limits import RateLimitMiddleware  # noqa: E402
 from pages.middleware.upload_limits import UploadLimitMiddleware  # noqa: E402
 from pages.shared import errors, login, temporary_files  # noqa: E402 - needs ROOT on sys.path
-from research import SettingError, StoreError, application, limit_connections  # noqa: E402
+from research import (  # noqa: E402
+    SettingError,
+    StoreError,
+    close_application,
+    get_application,
+    limit_connections,
+    tune_garbage_collector,
+)
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +53,7 @@ WARM_UP_DELAY_SECONDS = 3.0  # leaves the processor to the first page
 def open_application() -> bool:
     """Open the data folder. Return False on failure; the pages then show the reason and retry."""
     try:
-        application.get_application()
+        get_application()
     except (StoreError, SettingError) as error:
         log.error("%s", error)
     except Exception:
@@ -67,11 +74,11 @@ async def warm_up() -> None:
     try:
         for name in WARM_UP_MODULES:
             await asyncio.to_thread(importlib.import_module, name)
-        await asyncio.to_thread(application.warm)
+        await asyncio.to_thread(get_application().warm)
     except Exception as error:  # noqa: BLE001 - raised again, and shown, at the first use
         log.warning("not everything is loaded ahead: %s", error)
     # Streamlit collects garbage after every script run: exclude the objects that live forever.
-    application.tune_garbage_collector()
+    tune_garbage_collector()
 
 
 @asynccontextmanager
@@ -84,7 +91,7 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
     loading.cancel()
     with suppress(asyncio.CancelledError):
         await loading
-    application.close()
+    close_application()
 
 
 app = st.App(

@@ -14,7 +14,7 @@ from pages.shared.escaping import escape_markdown
 from pages.shared.locale_format import LANGUAGE_NAMES
 from pages.shared.localization import current_language, format_number, t
 from pages.shared.paths import ASSETS_FOLDER, base_path, page_script
-from research import SettingError, StoreError, application
+from research import SettingError, StoreError, get_application
 
 MAX_ACTIVE_RUNS = 8  # in the sidebar
 LabelVisibility = Literal["visible", "collapsed"]
@@ -43,7 +43,9 @@ def create_pages() -> list[st.Page]:  # type: ignore[valid-type]
 def draw_sidebar(owner: str) -> None:
     with st.sidebar:
         active = [
-            run for run in application.recent_runs(owner=owner, limit=50) if run.is_active or run.status == "waiting"
+            run
+            for run in get_application().runs.recent_runs(owner=owner, limit=50)
+            if run.is_active or run.status == "waiting"
         ]
         if active:
             st.caption(t("nav.active"))
@@ -58,7 +60,7 @@ def draw_sidebar(owner: str) -> None:
 
 def draw_key_warning(owner: str) -> None:
     """Warn about keys that their services refused in the last test."""
-    if names := [state.name for state in application.key_statuses(owner=owner) if state.is_refused]:
+    if names := [state.name for state in get_application().preferences.key_statuses(owner=owner) if state.is_refused]:
         with st.sidebar:
             st.warning(t("nav.refused", names=", ".join(map(escape_markdown, names))), icon=":material/block:")
             st.page_link(page_script("settings"), label=t("nav.settings"), icon=":material/tune:")
@@ -67,7 +69,7 @@ def draw_key_warning(owner: str) -> None:
 def preferred_language(owner: str) -> localization.Language:
     """Return the stored language of an owner, or else that of the browser."""
     try:
-        language = application.preferences(owner=owner).get("language") if owner else None
+        language = get_application().store.preferences(owner).get("language") if owner else None
     except (StoreError, SettingError):  # the page reports the error
         language = None
     return language if language in ("zh", "en") else localization.browser_language()  # type: ignore[return-value]
@@ -76,7 +78,7 @@ def preferred_language(owner: str) -> localization.Language:
 def remember_language(owner: str) -> None:
     """Store the selected language as the preference of an owner."""
     with suppress(StoreError, SettingError):
-        application.set_preference("language", st.session_state.lang, owner=owner)
+        get_application().store.set_preference(owner, "language", st.session_state.lang)
 
 
 def draw_language_switch(container: DeltaGenerator, owner: str = "", label: LabelVisibility = "visible") -> None:
@@ -147,7 +149,7 @@ def draw_signed_in(owner: str, visitor: login.Visitor | None) -> None:
     if visitor:
         login.draw_sidebar(visitor)
     try:
-        application.get_application()
+        get_application()
         draw_sidebar(owner)
         draw_key_warning(owner)
         tour.draw_tour(owner, is_first_page=page is pages[0])

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from unittest import mock
 
-from research import application
+from research import close_application
 from research.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -33,7 +33,7 @@ def environment(folder: Path, more: Mapping[str, str] | None = None) -> dict[str
 def called(env: Mapping[str, str], *args: str, cwd: Path = ROOT) -> Done:
     """Runs a command to its end in this process. Whatever is not caught fails the test."""
     out, err = _stream(), _stream()
-    application.close()  # a process of its own would know nothing of what another test has opened
+    close_application()  # a process of its own would know nothing of what another test has opened
     with (
         mock.patch.dict(os.environ, env, clear=True),
         contextlib.chdir(cwd),

@@ -10,7 +10,7 @@ from pages.middleware import rate_limits, upload_limits
 from pages.shared import login, temporary_files
 from pages.tables import form
 from research import FILE_LIMITS
-from research.core.settings import TOKEN, load_settings
+from research.core.settings import MIN_TOKEN_CHARS, load_settings
 from research.core.tool_servers import ToolServer
 from research.http import connections
 from research.mcp_server import serving
@@ -122,7 +122,7 @@ def stated() -> dict[str, tuple[str, str]]:
         "complaints": ("mcp.md", f"its first {MAX_ERROR_LINES} lines"),
         "tools": ("mcp.md", f"more than {session.MAX_TOOLS:,} tools, the first {session.MAX_TOOLS:,} of"),
         "resources": ("mcp-server.md", f"The latest {MAX_RESOURCES} are listed"),
-        "token": ("mcp-server.md", f"({TOKEN} characters at least)"),
+        "token": ("mcp-server.md", f"({MIN_TOKEN_CHARS} characters at least)"),
     }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from urllib.parse import quote
 import pytest
 from pydantic import SecretStr
 
-from research import application, report_json, report_markdown
+from research import close_application, report_json, report_markdown
 from research.application import Application
 from research.citations.numbering import number_report_answer
 from research.core.errors import ServiceError, mask_secrets, register_secrets
@@ -416,7 +416,7 @@ def test_no_page_shows_a_key(
         "ANSWER_MODEL": "openai:any",
         "WEB_SEARCH": "tavily,gemini",
     })  # fmt: skip
-    application.close()
+    close_application()
     try:
         visitor = Visitor().ask(QUESTION).wait()
         assert "•••" in drawn(visitor)
@@ -427,7 +427,7 @@ def test_no_page_shows_a_key(
         assert "•••" in pages[-1]
         assert all(QUESTION in text for text in pages[:2])
     finally:
-        application.close()
+        close_application()
     for text in pages:
         holds("page", text, keys)
     holds("log", logs.text, keys)

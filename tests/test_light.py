@@ -23,7 +23,7 @@ def test_nothing_heavy_is_loaded_before_a_question_is_asked(what: str, tmp_path:
     """The second draws the page as well, on a data folder that is already there."""
     env = {k: v for k, v in os.environ.items() if "KEY" not in k and not k.startswith("SIGHTLINE_")}
     env["SIGHTLINE_DATA_DIR"] = str(tmp_path)
-    opened = "from research import application; application.get_application(); application.close()"
+    opened = "import research; research.get_application(); research.close_application()"
     for code in (opened, f"{what}; {LOOK}"):
         done = subprocess.run(
             [sys.executable, "-c", code],

@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 
 import research
-from research import Event, QuestionError, StateError, application, load_report, news_report, number_report_answer
+from research import (
+    Event,
+    QuestionError,
+    StateError,
+    close_application,
+    get_application,
+    load_report,
+    news_report,
+    number_report_answer,
+)
 from tests.servers.news import FakeTavilyNews, rows
 from tests.servers.openai import FakeOpenAI
 
@@ -33,7 +42,7 @@ def tavily() -> Iterator[FakeTavilyNews]:
 @pytest.fixture(autouse=True)
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: FakeOpenAI, tavily: FakeTavilyNews) -> Iterator[Path]:
     """The process's desk, and the folder that is the current one."""
-    application.close()
+    close_application()
     settings = {
         "SIGHTLINE_DATA_DIR": str(tmp_path / "data"),
         "QUERY_ENGINE_MODEL_NAME": "gpt-fake",
@@ -47,7 +56,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: FakeOpenAI, tav
     (here := tmp_path / "here").mkdir()
     monkeypatch.chdir(here)
     yield here
-    application.close()
+    close_application()
 
 
 def test_a_report_comes_back_with_all_that_there_is_to_show(desk: Path) -> None:
@@ -61,7 +70,7 @@ def test_a_report_comes_back_with_all_that_there_is_to_show(desk: Path) -> None:
     assert research.report_markdown(report, numbered).startswith(f"# {TOPIC}\n")
     assert {"status", "plan", "search", "found", "section", "answer"} <= {e.kind for e in events}
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    assert application.get_run(report.run.id) is not None
+    assert get_application().runs.get_run(report.run.id) is not None
     assert list(desk.iterdir()) == []
 
 
@@ -83,11 +92,11 @@ def test_a_report_is_saved_in_the_current_folder_in_one_that_is_set_or_in_one_th
     assert files(desk) == []
     report = news_report(TOPIC, sections=1, reflections=0, save=True)
     assert files(desk) == ["deep", "state"]
-    path, problem = application.saved_report(report.run.id)
+    path, problem = get_application().saved_report(report.run.id)
     assert path and path.parent == desk and problem == ""
     news_report(TOPIC, sections=1, reflections=0, save=tmp_path / "named")
     assert files(tmp_path / "named") == ["deep", "state"]
-    application.close()
+    close_application()
     monkeypatch.setenv("OUTPUT_DIR", str(tmp_path / "set"))
     monkeypatch.setenv("SAVE_INTERMEDIATE_STATES", "False")
     news_report(TOPIC, sections=1, reflections=0)
@@ -102,7 +111,7 @@ def test_what_cannot_be_saved_is_told_without_an_exception(tmp_path: Path) -> No
     (file := tmp_path / "file").write_text("")
     report = news_report(TOPIC, sections=1, reflections=0, save=file)
     assert report.run.status == "done"
-    path, problem = application.saved_report(report.run.id)
+    path, problem = get_application().saved_report(report.run.id)
     assert path is None and problem.startswith(f"{file} cannot be written: ")
 
 
@@ -118,9 +127,9 @@ def test_a_report_that_was_broken_off_is_loaded_and_nothing_is_repeated(
 
     with pytest.raises(Enough):
         news_report(TOPIC, reflections=1, save=tmp_path / "out", progress=progress)
-    (run,) = application.recent_runs()
+    (run,) = get_application().runs.recent_runs()
     assert run.status == "stopped"
-    application.close()
+    close_application()
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path / "elsewhere"))
     (state,) = (tmp_path / "out").glob("state_*.json")
     before = [body["query"] for body in tavily.bodies]
@@ -165,7 +174,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_asked(tmp_path: Path,
     with pytest.raises(StateError, match="of another kind"):
         load_report(tmp_path / "x.json")
     assert model.log == []
-    assert application.recent_runs() == []
+    assert get_application().runs.recent_runs() == []
 
 
 def test_the_program_in_the_document_works(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -349,7 +349,7 @@ def named(call: Call) -> str:
 
 def test_without_a_key_there_is_a_desk_that_answers(desks: Desks, gemini: FakeGemini) -> None:
     desk = desks.open(gemini_key=SecretStr(""))
-    assert desk.models is None
+    assert desk.services.models is None
     assert desk.sources["web"].readiness().state == "missing"
     report = asked(desk, "When was the Summer Palace built?", sources=("library",), loops=2)
     assert numbered(report).answer.quote_count > 0
@@ -857,9 +857,9 @@ def test_a_table_with_citations_is_one_in_every_export(shared: Application, gemi
 def test_a_client_is_made_once_for_each_model(shared: Application, gemini: FakeGemini) -> None:
     async def twice() -> list[bool]:
         specs = set(role_models(shared.settings).values())
-        return [await shared.clients.chat(spec) is await shared.clients.chat(spec) for spec in specs] + [
-            await shared.clients.gemini() is await shared.clients.gemini()
-        ]
+        return [
+            await shared.services.clients.chat(spec) is await shared.services.clients.chat(spec) for spec in specs
+        ] + [await shared.services.clients.gemini() is await shared.services.clients.gemini()]
 
     assert shared.runs.run_on_loop(twice()) == [True] * 5
 

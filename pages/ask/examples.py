@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pages.shared.localization import t
 from pages.shared.login import current_owner
-from research import application
+from research import get_application
 
 MAX_EXAMPLES = 4
 LIBRARY_ICON = ":material/library_books:"
@@ -23,7 +23,7 @@ class Example(NamedTuple):
 
 def list_examples() -> list[Example]:
     """Return at most MAX_EXAMPLES examples in the page's language, for available sources only."""
-    ready = application.readiness(owner=current_owner())
+    ready = get_application().readiness(owner=current_owner())
 
     def parse_examples(questions: str, icon: str) -> list[Example]:
         return [Example(question, icon) for question in questions.splitlines()]
@@ -31,7 +31,7 @@ def list_examples() -> list[Example]:
     examples: list[Example] = []
     if ready["web"].state == "live":
         examples += parse_examples(t("examples.web"), WEB_ICON)
-    elif application.get_application().library.is_sample_enabled:
+    elif get_application().library.is_sample_enabled:
         examples += parse_examples(t("examples.samples"), LIBRARY_ICON)
     if ready["places"].state != "missing":
         examples[1:1] = parse_examples(t("examples.places"), PLACES_ICON)

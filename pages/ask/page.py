@@ -7,10 +7,10 @@ import streamlit as st
 from pages.ask.examples import list_examples
 from pages.shared import errors, failure_display, help_topics, layout, run_navigation, run_options
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import t
+from pages.shared.localization import setting_help, t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
-from research import RunOptions, application
+from research import RunOptions, get_application
 
 MAX_CONVERSATIONS = 4  # listed
 
@@ -20,7 +20,7 @@ MAX_CONVERSATIONS = 4  # listed
 
 def draw_form() -> None:
     run_options.fill_widgets(
-        "", st.session_state.get("limits", application.get_services(owner=current_owner()).default_options())
+        "", st.session_state.get("limits", get_application().services_for(current_owner()).default_options())
     )
     with (
         st.container(border=True, key="ask_card"),
@@ -55,7 +55,9 @@ def draw_form() -> None:
 def plan_draft(question: str, options: RunOptions) -> None:
     with run_navigation.catch_start_errors():
         with st.spinner(t("step.planning")):
-            st.session_state.draft = application.preview_plan(question, options=options, owner=current_owner())
+            st.session_state.draft = get_application().runs.preview_plan(
+                question, options=options, owner=current_owner()
+            )
         st.session_state.draft_question = question
         st.session_state.draft_round = st.session_state.get("draft_round", 0) + 1
         st.session_state.pop("last_run", None)
@@ -72,7 +74,7 @@ def draw_draft() -> None:
     if st.session_state.draft.failures:
         failure_display.draw_failures(st.session_state.draft.failures)
     key = f"draft_{st.session_state.draft_round}"
-    edited = plan.edit_plan(st.session_state.draft, tuple(application.get_application().sources), key)
+    edited = plan.edit_plan(st.session_state.draft, tuple(get_application().sources), key)
     with st.container(horizontal=True):
         if st.button(t("plan.start"), type="primary", key="start_draft"):
             if edited.tasks:
@@ -107,7 +109,7 @@ def draw_examples() -> None:
 
 def draw_conversations() -> None:
     """Draw links to recent conversations."""
-    conversations = [*application.conversations(owner=current_owner(), limit=MAX_CONVERSATIONS)]
+    conversations = [*get_application().store.conversations(current_owner(), limit=MAX_CONVERSATIONS)]
     if conversations:
         st.caption(t("ask.recent"))
         with st.container(key="recent", gap=None):
@@ -119,17 +121,17 @@ def draw_conversations() -> None:
 
 def draw_open_sources_button() -> None:
     """Draw a button that enables services without a key, unless the web can be searched already."""
-    services = application.get_services(owner=current_owner())
-    if services.settings.opened or services.web.live_providers or services.settings.web_search != "auto":
+    services = get_application().services_for(current_owner())
+    if services.settings.open_sources or services.web.live_providers or services.settings.web_search != "auto":
         return
     if st.button(
         t("ask.open_sources"),
         key="open_sources",
         icon=":material/public:",
         type="tertiary",
-        help=t("settings.open_sources_help"),
+        help=setting_help("SIGHTLINE_OPEN_SOURCES"),
     ):
-        application.save_choices({"SIGHTLINE_OPEN_SOURCES": "on"}, owner=current_owner())
+        get_application().preferences.save_choices({"SIGHTLINE_OPEN_SOURCES": "on"}, owner=current_owner())
         st.session_state.pop("limits", None)
         st.session_state.pop("offered", None)
         st.toast(t("ask.opened_sources"), icon=":material/public:")
@@ -141,7 +143,7 @@ def draw_start_page() -> None:
     with layout.centered_column("home", 820):
         layout.draw_header(t("ask.title"), t("ask.lead"))
         draw_form()
-        services = application.get_services(owner=current_owner())
+        services = get_application().services_for(current_owner())
         models = services.models
         note = t("nothing.idle") if services.has_idle_model else t("ask.keyless")
         note = t("ask.models", write=escape_markdown(models.model_name("write"))) if models else note

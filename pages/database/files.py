@@ -25,7 +25,7 @@ BYTES_PER_MEGABYTE = 1_000_000
 
 def draw() -> None:
     """Draw the uploader, the detected tables and the stored uploads."""
-    uploads = research.uploads(owner=current_owner())
+    uploads = research.get_application().databases.uploads(owner=current_owner())
     label = t("files.title", n=format_number(len(uploads)))
     with st.expander(label, icon=":material/table_view:", key="table_files"):
         generation = st.session_state.setdefault("table_lot", 0)
@@ -89,7 +89,11 @@ def _load_files(sources: Sequence[tuple[Path, tuple[FileTable, ...]]]) -> Upload
         return part, t("files.loading", done=loaded, size=total)
 
     return run_with_progress(
-        lambda report_progress: research.load_files(sources, report_progress, owner=owner_id), 0.0, describe_progress
+        lambda report_progress: research.get_application().databases.load_files(
+            sources, report_progress, owner=owner_id
+        ),
+        0.0,
+        describe_progress,
     )
 
 
@@ -150,5 +154,5 @@ def _draw_upload(upload: Upload) -> None:
             if table.kept:
                 st.caption(t("loaded.kept", columns=escape_markdown(", ".join(table.kept), 300)))
         if st.button(t("files.delete"), key=f"delete_{upload.id}", icon=":material/delete:"):
-            research.remove_upload(upload.id, owner=current_owner())
+            research.get_application().databases.remove_upload(upload.id, owner=current_owner())
             st.rerun()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -15,15 +16,12 @@ from pages.shared.localization import current_language, format_number, t
 from pages.shared.login import current_owner
 from pages.shared.schema_warnings import draw_schema_warnings
 from research import (
-    DatabaseColumn,
     DatabaseEntry,
     DatabaseSchema,
-    DatabaseTable,
-    application,
+    SchemaTable,
     column_heading,
-    database_schema,
-    databases,
     english_region,
+    get_application,
 )
 
 INPUT_MODES = {"question": "database.question", "sql": "database.sql"}
@@ -116,7 +114,7 @@ def draw_form(entry: DatabaseEntry) -> None:
             shortcut="Ctrl+Enter",
         )
     if is_sql:
-        max_rows = application.get_services(owner=current_owner()).settings.database_rows
+        max_rows = get_application().services_for(current_owner()).settings.database_rows
         st.caption(t("database.sql_help", n=format_number(max_rows)))
     if submitted:
         if is_sql:
@@ -143,7 +141,7 @@ def draw_examples() -> None:
 
 def draw_writer(*, is_own: bool) -> None:
     """Draw a note that says which model, if any, writes the SQL."""
-    services = application.get_services(owner=current_owner())
+    services = get_application().services_for(current_owner())
     if services.models:
         key = "database.model_own" if is_own else "database.model"
         st.caption(t(key, write=escape_markdown(services.models.model_name("plan"))))
@@ -158,7 +156,7 @@ def draw_writer(*, is_own: bool) -> None:
 
 def draw_confirmed(database: str) -> None:
     """Draw the confirmed questions and statements, with buttons to ask again, edit or remove."""
-    pairs = application.confirmed_statements(database=database, owner=current_owner())
+    pairs = get_application().databases.confirmed_statements(database=database, owner=current_owner())
     if not pairs:
         return
     label = t("database.confirmed", n=len(pairs))
@@ -178,7 +176,7 @@ def draw_confirmed(database: str) -> None:
                         key=f"take_back_{n}",
                         type="tertiary",
                         icon=":material/undo:",
-                        on_click=lambda question=question: application.remove_confirmed_statement(
+                        on_click=lambda question=question: get_application().databases.remove_confirmed_statement(
                             question, database=database, owner=current_owner()
                         ),
                     )
@@ -195,12 +193,12 @@ def draw_tables(schema: DatabaseSchema) -> None:
     with st.expander(label, icon=":material/schema:", key="schema"):
         shown = schema.tables
         if len(shown) > MAX_LISTED_TABLES:
-            tables = {escape_markdown(table.name): table for table in shown}
+            tables = {escape_markdown(table.qualified_name): table for table in shown}
             shown = (tables[st.selectbox(t("database.table"), list(tables), key="database_table")],)
         for n, table in enumerate(shown):
             kind = f" · {t('database.view')}" if table.is_view else ""
             comment = f" — {escape_markdown(localize_comment(table.comment), 300)}" if table.comment else ""
-            st.markdown(f"**{escape_markdown(table.name)}**{kind}{comment}")
+            st.markdown(f"**{escape_markdown(table.qualified_name)}**{kind}{comment}")
             draw_columns(table, n, is_shipped=not schema.title)
 
 
@@ -210,7 +208,7 @@ def _value_text(value: str) -> str:
     return value if current_language() == "zh" or english == value else f"{value} ({english})"
 
 
-def draw_columns(table: DatabaseTable, index: int, *, is_shipped: bool) -> None:
+def draw_columns(table: SchemaTable, index: int, *, is_shipped: bool) -> None:
     """Draw the columns of a table, with the headings used in answers if it is shipped."""
     rows = [
         {
@@ -228,7 +226,7 @@ def draw_columns(table: DatabaseTable, index: int, *, is_shipped: bool) -> None:
         pd.DataFrame(rows),
         hide_index=True,
         key=f"columns_{index}",
-        alt=t("database.columns", table=table.name),
+        alt=t("database.columns", table=table.qualified_name),
         placeholder="",
         height="content",
         column_config={
@@ -241,11 +239,11 @@ def draw_columns(table: DatabaseTable, index: int, *, is_shipped: bool) -> None:
     )
 
 
-def column_meaning(column: DatabaseColumn) -> str:
+def column_meaning(column: Any) -> str:
     """Describe a column: whether it is a key, what it refers to, and its comment."""
     facts = [
         t("database.key") if column.is_key else "",
-        t("database.refers", column=column.references) if column.references else "",
+        t("database.refers", column=column.reference) if column.reference else "",
         localize_comment(column.comment),
     ]
     return " · ".join(filter(None, facts))
@@ -269,7 +267,7 @@ def main() -> None:
         return
     layout.draw_header(t("database.title"), t("database.lead"))
     files.draw()
-    entry = choose_database(databases(owner=current_owner()))
+    entry = choose_database(get_application().databases.all(owner=current_owner()))
     draw_form(entry)
     is_own = entry.kind != "shipped"
     if not is_own and st.session_state.database_mode == "question":
@@ -278,7 +276,7 @@ def main() -> None:
     draw_confirmed(entry.name)
     if is_own:
         semantic_model_editor.draw(entry.name)
-    draw_tables(database_schema(entry.name, owner=current_owner()))
+    draw_tables(get_application().databases.schema(entry.name, owner=current_owner()))
 
 
 main()

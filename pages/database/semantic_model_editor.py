@@ -20,7 +20,7 @@ SYNONYM_SEPARATORS = re.compile(r"[,，、;；|]")
 
 def draw(database: str) -> None:
     """Draw the editor for an attached database, with a warning if its model is unusable."""
-    description = research.database_description(database, owner=current_owner())
+    description = research.get_application().databases.description(database, owner=current_owner())
     if description.failure or not description.model.tables:
         return
     if description.problem:
@@ -40,7 +40,7 @@ def draw(database: str) -> None:
 
 
 def _save(text: str | SemanticModel, database: str) -> None:
-    reason = research.save_database_description(text, database, owner=current_owner())
+    reason = research.get_application().databases.save_description(text, database, owner=current_owner())
     if reason:
         st.error(t("meaning.refused", why=escape_markdown(reason, 400)))
         return
@@ -170,7 +170,7 @@ def _draw_file(description: DatabaseDescription, database: str) -> None:
         if description.origin == "owner" and st.button(
             t("meaning.back"), key="meaning_back", icon=":material/undo:", type="tertiary"
         ):
-            research.delete_database_description(database, owner=current_owner())
+            research.get_application().databases.delete_description(database, owner=current_owner())
             st.rerun()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import join_source_names, source_name, t
 from pages.shared.login import current_owner
-from research import application
+from research import get_application, sources_by_name
 
 
 def describe_data_flows() -> str:
@@ -16,7 +16,10 @@ def describe_data_flows() -> str:
 
 def _server_lines() -> list[str]:
     """List the data that the server sends to services."""
-    services, ready = application.get_services(owner=current_owner()), application.readiness(owner=current_owner())
+    services, ready = (
+        get_application().services_for(current_owner()),
+        get_application().readiness(owner=current_owner()),
+    )
     settings, lines = services.settings, []
     live = {name for name, state in ready.items() if state.state == "live"}
     if models := _usable_models():
@@ -36,7 +39,7 @@ def _server_lines() -> list[str]:
         lines.append(t("leaves.places"))
     if "osm" in maps:
         lines.append(t("leaves.osm", when="abroad" if "amap" in maps else "always"))
-    for name, source in application.known_sources().items():
+    for name, source in sources_by_name().items():
         if name in live and source.is_external and not source.is_local:
             lines.append(t("leaves.source", name=escape_markdown(source_name(name))))
     lines = lines or [t("leaves.none")]
@@ -49,14 +52,14 @@ def _server_lines() -> list[str]:
 
 def _browser_lines() -> list[str]:
     """List what the visitor's browser requests from other hosts."""
-    tiles = [t("leaves.tiles")] if application.get_services(owner=current_owner()).settings.map_tiles != "off" else []
-    news = [t("leaves.pictures")] if application.readiness(owner=current_owner())["news"].state == "live" else []
+    tiles = [t("leaves.tiles")] if get_application().services_for(current_owner()).settings.map_tiles != "off" else []
+    news = [t("leaves.pictures")] if get_application().readiness(owner=current_owner())["news"].state == "live" else []
     return tiles + news
 
 
 def _usable_models() -> list[str]:
     """Return the distinct models with complete settings."""
-    models = application.get_services(owner=current_owner()).models
+    models = get_application().services_for(current_owner()).models
     if models is None:
         return []
     return list(dict.fromkeys(model for _, _, model, missing in models.role_table() if not missing))

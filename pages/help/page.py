@@ -9,7 +9,7 @@ from pages.help import data_flows
 from pages.run.support_texts import accuracy_text
 from pages.shared import help_topics, layout, login, tour
 from pages.shared.localization import current_language, format_number, t
-from research import application
+from research import get_application
 
 STATUS_SIGNS = {
     "quoted": "●",
@@ -38,10 +38,10 @@ def draw_support() -> None:
 
 def draw_places() -> None:
     st.markdown(t("guide.places"))
-    ready = application.readiness(owner=login.current_owner())["places"]
+    ready = get_application().readiness(owner=login.current_owner())["places"]
     if ready.state != "live":
         st.caption(t("guide.places_add", name=ready.detail))
-    elif quota := application.places_quota(owner=login.current_owner()):
+    elif quota := get_application().places.searches_left(owner=login.current_owner()):
         st.caption(t("status.places_left", left=format_number(quota[0]), limit=format_number(quota[1])))
 
 
@@ -57,7 +57,7 @@ def draw_data() -> None:
         st.markdown(t("guide.shared"))
     else:
         st.caption(t("guide.folder"))
-        st.code(str(application.get_application().settings.data_dir), language=None, wrap_lines=True)
+        st.code(str(get_application().settings.data_dir), language=None, wrap_lines=True)
 
 
 def draw_keyboard() -> None:

@@ -18,7 +18,7 @@ from pages.shared.localization import (
 )
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
-from research import ComparedRun, ComparedSource, Comparison, Report, application, compare_reports
+from research import ComparedRun, ComparedSource, Comparison, Report, compare_reports, get_application
 
 MAX_ITEMS = 60  # sentences or sources in a list
 MAX_SENTENCE_CHARS = 600
@@ -33,7 +33,7 @@ def draw(run_ids: Sequence[str]) -> None:
     """Draw the comparison of two runs of the current owner, or a note if one is missing."""
     layout.draw_header(t("compare.title"), t("compare.lead"))
     st.page_link(page_script("history"), label=t("history.back"), icon=":material/arrow_back:", query_params={})
-    reports = [report for key in run_ids if (report := application.report(key, owner=current_owner()))]
+    reports = [report for key in run_ids if (report := get_application().runs.report(key, owner=current_owner()))]
     if len(reports) < 2:
         st.info(t("compare.missing"), icon=":material/search_off:")
         return

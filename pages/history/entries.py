@@ -13,7 +13,7 @@ from pages.shared.escaping import escape_markdown
 from pages.shared.localization import format_local_time, format_money, format_number, run_query_params, t, value_label
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
-from research import HistoryEntry, HistoryHit, HistoryTurn, application, number_report_answer
+from research import HistoryEntry, HistoryHit, HistoryTurn, get_application, number_report_answer
 
 # Parts of addresses that Markdown would turn into a link, and the same with a zero-width space.
 LINK_BREAKS = (("://", ":\u200b//"), ("www.", "www\u200b."), ("@", "\u200b@"))
@@ -135,7 +135,7 @@ def _draw_status(turn: HistoryTurn) -> None:
     if run.is_resumable and st.button(
         t("run.resume"), key=f"resume_{run.id}", icon=":material/play_arrow:", type="tertiary"
     ):
-        application.resume_run(run.id, owner=current_owner())
+        get_application().runs.resume(run.id, owner=current_owner())
         st.session_state.last_run = run.id
         st.switch_page(page_script("ask"), query_params=run_query_params(run.id))
 
@@ -231,18 +231,18 @@ def _draw_management(entry: HistoryEntry, latest: HistoryTurn, tags: list[str]) 
 
 def _draw_downloads(turn: HistoryTurn) -> None:
     """Draw the downloads of a run that has an answer."""
-    report = application.report(turn.run.id, owner=current_owner())
+    report = get_application().runs.report(turn.run.id, owner=current_owner())
     if report is not None and report.answer is not None:
         downloads.draw(report, number_report_answer(report))
 
 
 def _save_labels(entry: HistoryEntry) -> None:
     title = st.session_state.title.strip()
-    application.update_conversation(entry.id, title=title, owner=current_owner())
-    application.set_tags(entry.id, st.session_state.tags, owner=current_owner())
+    get_application().store.update_conversation(entry.id, title=title, owner=current_owner())
+    get_application().store.history.set_tags(current_owner(), entry.id, st.session_state.tags)
     st.session_state.pop("managed", None)
 
 
 def _toggle_pin(entry: HistoryEntry) -> None:
-    application.update_conversation(entry.id, pinned=not entry.pinned, owner=current_owner())
+    get_application().store.update_conversation(entry.id, pinned=not entry.pinned, owner=current_owner())
     st.session_state.pop("managed", None)

@@ -13,7 +13,7 @@ from pages.shared import layout
 from pages.shared.localization import t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
-from research import HistoryPage, application
+from research import HistoryPage, HistoryQuery, get_application
 
 PAGE_SIZE = 15  # conversations on a page
 
@@ -114,19 +114,19 @@ def toggle_comparing() -> None:
 def draw_history() -> None:
     layout.draw_header(t("history.title"), t("history.lead"))
     recycle_bin.draw_undo_notice()
-    in_bin = len(application.bin_entries(owner=current_owner()))
-    if not in_bin and not application.search_history(limit=1, owner=current_owner()).total:
+    in_bin = len(get_application().runs.bin_entries(owner=current_owner()))
+    if not in_bin and not get_application().runs.search_history(limit=1, owner=current_owner()).total:
         draw_empty_history()
         return
-    tags = list(application.tags(owner=current_owner()))
+    tags = list(get_application().store.history.tags(current_owner()))
     filters = history_filters.draw(tags)
     page_index = page_number(filters)
-    results = application.search_history(
-        **filters, limit=PAGE_SIZE, offset=page_index * PAGE_SIZE, owner=current_owner()
+    results = get_application().runs.search_history(
+        HistoryQuery(**filters), limit=PAGE_SIZE, offset=page_index * PAGE_SIZE, owner=current_owner()
     )
     if page_index and not results.entries:  # the entries of this page were deleted
         st.session_state.history_page = page_index = 0
-        results = application.search_history(**filters, limit=PAGE_SIZE, owner=current_owner())
+        results = get_application().runs.search_history(HistoryQuery(**filters), limit=PAGE_SIZE, owner=current_owner())
     comparing = draw_tools(in_bin)
     if results.is_partial:
         st.caption(t("history.partial"))

@@ -12,7 +12,7 @@ from pages.shared.escaping import escape_markdown
 from pages.shared.localization import format_local_time, t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
-from research import HistoryEntry, application
+from research import HistoryEntry, get_application
 
 RETENTION = timedelta(days=30)
 LAST_DISCARDED_KEY = "history_binned"  # in the session: last deleted id and title
@@ -20,8 +20,8 @@ LAST_DISCARDED_KEY = "history_binned"  # in the session: last deleted id and tit
 
 def discard(entry: HistoryEntry) -> None:
     """Move a conversation to the bin, and remember it for the undo notice."""
-    ids = {run.id for run in application.turns(entry.id, owner=current_owner())}
-    application.move_to_bin(entry.id, owner=current_owner())
+    ids = {run.id for run in get_application().store.turns(entry.id, owner=current_owner())}
+    get_application().runs.move_to_bin(entry.id, owner=current_owner())
     if st.session_state.get("last_run") in ids:
         st.session_state.pop("last_run")
     st.session_state[LAST_DISCARDED_KEY] = (entry.id, entry.title)
@@ -29,7 +29,7 @@ def discard(entry: HistoryEntry) -> None:
 
 
 def restore(conversation_id: str) -> None:
-    application.restore_from_bin(conversation_id, owner=current_owner())
+    get_application().runs.restore_from_bin(conversation_id, owner=current_owner())
     st.session_state.pop(LAST_DISCARDED_KEY, None)
 
 
@@ -46,7 +46,7 @@ def draw_undo_notice() -> None:
 def draw() -> None:
     """Draw the contents of the bin."""
     layout.draw_header(t("history.bin_title"), t("history.bin_lead"))
-    entries = application.bin_entries(owner=current_owner())
+    entries = get_application().runs.bin_entries(owner=current_owner())
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         st.page_link(page_script("history"), label=t("history.back"), icon=":material/arrow_back:", query_params={})
         if entries:
@@ -78,10 +78,10 @@ def _draw_entry(entry: HistoryEntry) -> None:
 
 
 def _delete_entry(conversation_id: str) -> None:
-    application.delete_conversation(conversation_id, owner=current_owner())
+    get_application().runs.delete_conversation(conversation_id, owner=current_owner())
     st.session_state.pop(LAST_DISCARDED_KEY, None)
 
 
 def _empty_bin() -> None:
-    application.empty_bin(owner=current_owner())
+    get_application().runs.empty_bin(owner=current_owner())
     st.session_state.pop(LAST_DISCARDED_KEY, None)

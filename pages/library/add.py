@@ -19,7 +19,7 @@ from research import (
     SUFFIXES,
     IngestionJob,
     Library,
-    application,
+    get_application,
     has_message,
 )
 
@@ -80,7 +80,7 @@ def _create_intake_callback(widget_key: str) -> Callable[[], None]:
         if files:
             st.session_state.uploads += 1
             uploads = [(file.name, file.size, file.getvalue) for file in files]
-            application.get_application().library.start_ingestion(uploads, owner).wait(QUICK_READ_SECONDS)
+            get_application().library.start_ingestion(uploads, owner).wait(QUICK_READ_SECONDS)
 
     return ingest
 
@@ -119,7 +119,7 @@ def _draw_intakes(library: Library) -> None:
 
 @st.fragment(run_every=POLL_SECONDS)
 def _draw_active_intakes() -> None:
-    jobs = [i for i in application.get_application().library.ingestion_jobs(login.current_owner()) if i.is_active]
+    jobs = [i for i in get_application().library.ingestion_jobs(login.current_owner()) if i.is_active]
     if not jobs:
         st.rerun()
     for n, job in enumerate(jobs):
@@ -211,7 +211,7 @@ def _remedy_text(outcome: str, limit_name: str) -> str:
 
 
 def _dismiss_unread() -> None:
-    application.get_application().library.dismiss_rejected(login.current_owner())
+    get_application().library.dismiss_rejected(login.current_owner())
 
 
 def draw_introduction(library: Library) -> None:

@@ -11,7 +11,7 @@ from pages.shared.locale_format import LANGUAGE_NAMES
 from pages.shared.localization import current_language, t, value_label
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
-from research import application
+from research import get_application
 
 _INVISIBLE_CHARS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 READER_QUERY_PARAMS = ("document", "at")  # document id and character offset
@@ -82,7 +82,7 @@ def ask_about_document(title: str) -> None:
 
 def open_ask_page(question: str = "", notebook: str = "") -> None:
     """Open the Ask page with the library, or a notebook of it, as only source."""
-    limits = st.session_state.get("limits") or application.get_services(owner=current_owner()).default_options()
+    limits = st.session_state.get("limits") or get_application().services_for(current_owner()).default_options()
     update = {"sources": ("library",), "notebook": notebook}
     st.session_state.limits = limits.model_copy(update=update)
     for key in ("offered", "queries", "last_run", "draft", "draft_question"):

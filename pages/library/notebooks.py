@@ -10,7 +10,7 @@ from pages.library import display
 from pages.shared import login
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import format_number, t
-from research import DocumentEntry, application
+from research import DocumentEntry, get_application
 
 SELECTED_KEY = "notebook_picked"  # key in the session, like the next two
 TARGET_KEY = "notebook_into"
@@ -22,7 +22,7 @@ def choose_notebook() -> tuple[str, tuple[str, ...] | None]:
 
     Without a choice, return ("", None): the whole library.
     """
-    notebooks = application.notebooks(owner=login.current_owner())
+    notebooks = get_application().store.notebooks(login.current_owner())
     if not notebooks:
         return "", None
     if st.session_state.get(SELECTED_KEY) not in notebooks:
@@ -60,7 +60,7 @@ def draw_add_button(entries: Sequence[DocumentEntry]) -> None:
     with st.popover(t("notebook.put"), icon=":material/book_2:", key="notebook_put"):
         st.selectbox(
             t("notebook.name"),
-            list(application.notebooks(owner=login.current_owner())),
+            list(get_application().store.notebooks(login.current_owner())),
             index=None,
             key=TARGET_KEY,
             accept_new_options=True,
@@ -88,19 +88,19 @@ def draw_remove_button(notebook: str, entries: Sequence[DocumentEntry]) -> None:
 
 def _add_documents(document_names: list[str]) -> None:
     name = str(st.session_state.get(TARGET_KEY) or "")
-    if notebook := application.add_to_notebook(name, document_names, owner=login.current_owner()):
+    if notebook := get_application().store.add_to_notebook(login.current_owner(), name, document_names):
         st.toast(t("notebook.done", name=escape_markdown(notebook), n=format_number(len(document_names))))
 
 
 def _remove_documents(name: str, document_names: list[str]) -> None:
-    application.remove_from_notebook(name, document_names, owner=login.current_owner())
+    get_application().store.remove_from_notebook(login.current_owner(), name, document_names)
 
 
 def _rename(name: str) -> None:
     new_name = str(st.session_state.get(f"{NEW_NAME_KEY}_{name}") or "")
-    if saved_name := application.rename_notebook(name, new_name, owner=login.current_owner()):
+    if saved_name := get_application().store.rename_notebook(login.current_owner(), name, new_name):
         st.session_state[SELECTED_KEY] = saved_name
 
 
 def _delete(name: str) -> None:
-    application.delete_notebook(name, owner=login.current_owner())
+    get_application().store.delete_notebook(login.current_owner(), name)

@@ -11,7 +11,7 @@ from pages.library import reader as library_reader
 from pages.library import search as library_search
 from pages.shared import layout, login
 from pages.shared.localization import format_number, t
-from research import Library, application
+from research import Library, get_application
 
 
 def draw_sample_switch(library: Library, count: int) -> None:
@@ -61,7 +61,7 @@ def draw_overview(library: Library, *, is_shared: bool) -> None:
     draw_sample_switch(library, counts.sample_count)
 
 
-current_application = application.get_application()
+current_application = get_application()
 requested_document = library_reader.requested_position()
 if requested_document is None:
     draw_overview(current_application.library, is_shared=login.read_config().is_required)

@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from pages.middleware.access import SCANS_PATH
 from pages.shared.paths import base_path
-from research import Passage, StoreError, application
+from research import Passage, StoreError, get_application
 
 
 def picture_url(document_id: int, page_number: int) -> str:
@@ -20,9 +20,7 @@ def passage_picture_url(document_name: str, passage: Passage) -> str:
     if not (passage.ocr and passage.page):
         return ""
     try:
-        document_id = application.get_application().library.find_document_with_image(
-            document_name, passage.page, passage.text
-        )
+        document_id = get_application().library.find_document_with_image(document_name, passage.page, passage.text)
     except StoreError:
         return ""
     return "" if document_id is None else picture_url(document_id, passage.page)
@@ -32,7 +30,7 @@ def _send_picture(request: Request) -> Response:
     """Send a page picture as JPEG, or 404. `pages.middleware.access` checks the permission."""
     try:
         params = request.path_params
-        picture = application.get_application().library.page_image(params["document"], params["page"])
+        picture = get_application().library.page_image(params["document"], params["page"])
     except (OverflowError, StoreError):
         picture = b""
     if not picture:

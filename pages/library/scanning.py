@@ -8,7 +8,7 @@ from pages.library.display import file_name, format_page_list
 from pages.shared import login, storage_errors
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import format_number, t
-from research import OCR_INSTALL, Library, Scan, application, page_ranges
+from research import OCR_INSTALL, Library, Scan, get_application, page_ranges
 
 POLL_SECONDS = 1.0  # interval of progress updates
 MAX_DOCUMENTS = 12  # listed
@@ -40,7 +40,7 @@ def _is_readable(library: Library, scan: Scan) -> bool:
 
 @st.fragment(run_every=POLL_SECONDS)
 def _draw_active_scans() -> None:
-    library = application.get_application().library
+    library = get_application().library
     reader, scans = library.scan_reader, library.list_scans()
     if not reader.is_active:
         st.rerun()
@@ -118,14 +118,14 @@ def _failure_text(scan: Scan, name: str) -> str:
 
 def _stop_reading() -> None:
     login.current_owner()  # callbacks run before the router
-    application.get_application().library.scan_reader.stop()
+    get_application().library.scan_reader.stop()
 
 
 def _resume_reading() -> None:
     login.current_owner()
-    application.get_application().library.scan_reader.start()
+    get_application().library.scan_reader.start()
 
 
 def _retry_document(document_id: int) -> None:
     login.current_owner()
-    application.get_application().library.retry_failed_pages(document_id)
+    get_application().library.retry_failed_pages(document_id)

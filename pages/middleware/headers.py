@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from research import SettingError, StoreError, application
+from research import SettingError, StoreError, get_application
 
 # Nothing may be loaded from or sent to another host, whatever a document or a model writes.
 # Streamlit's document and components contain inline scripts and styles.
@@ -60,7 +60,7 @@ def security_headers(path: str) -> dict[bytes, bytes]:
     if MAP_PATH not in path:  # the server's base path may precede it
         return HEADERS
     try:
-        return MAP_HEADERS_WITHOUT_TILES if application.get_application().settings.map_tiles == "off" else MAP_HEADERS
+        return MAP_HEADERS_WITHOUT_TILES if get_application().settings.map_tiles == "off" else MAP_HEADERS
     except (StoreError, SettingError):
         return MAP_HEADERS_WITHOUT_TILES
 

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 
 from pages.middleware.access import request_owner
 from pages.shared import login
-from research import StoreError, application
+from research import StoreError, get_application
 
 IDLE_POLL_SECONDS = 1.0  # between two redraws of a run without new events
 MAX_IDLE_POLLS_PER_SECOND = 40  # of all connections together, in the long run
@@ -42,7 +42,7 @@ def parse_poll(data: bytes | None) -> tuple[str, str] | None:
 def latest_event(run_id: str, owner: str) -> int | None:
     """Return the number of the last event of a run, or None if the store cannot be read."""
     try:
-        return application.last_event_number(run_id, owner=owner)
+        return get_application().store.last_event_number(run_id, owner=owner)
     except StoreError:  # the page reports it
         return None
 

@@ -9,13 +9,13 @@ from pages.shared.escaping import escape_markdown
 from pages.shared.localization import format_local_time, t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
-from research import RunOptions, UnwatchableTopicError, application
+from research import RunOptions, UnwatchableTopicError, get_application
 
 MAX_REPORTS = 20
 
 
 def draw_form() -> None:
-    defaults = application.get_services(owner=current_owner()).report_options()
+    defaults = get_application().services_for(current_owner()).report_options()
     with st.form("news", border=False, enter_to_submit=True):
         topic = st.text_area(
             t("news.topic"), key="topic", placeholder=t("news.placeholder"), label_visibility="collapsed", height=84
@@ -44,12 +44,14 @@ def start_report(topic: str, options: RunOptions) -> None:
         st.error(t("ask.no_sources"))
         return
     with run_navigation.catch_start_errors():
-        run_navigation.open_run(application.start_report(topic, options=options, owner=current_owner()))
+        run_navigation.open_run(get_application().start_report(topic, options=options, owner=current_owner()))
 
 
 def draw_earlier_reports() -> None:
     """Draw links to earlier reports, the latest first."""
-    reports = [report for report in application.recent_runs(owner=current_owner()) if report.options.sections]
+    reports = [
+        report for report in get_application().runs.recent_runs(owner=current_owner()) if report.options.sections
+    ]
     if reports:
         layout.draw_section_title(t("news.earlier"))
     for report in reports[:MAX_REPORTS]:
@@ -61,7 +63,7 @@ def draw_earlier_reports() -> None:
 
 def draw_watched_topics() -> None:
     """Draw the watched topics, each with its last report and buttons to refresh and remove it."""
-    topics = application.watches(owner=current_owner())
+    topics = get_application().watches.all(owner=current_owner())
     if topics:
         layout.draw_section_title(t("watch.title"))
     for topic in topics:
@@ -79,14 +81,14 @@ def draw_watched_topics() -> None:
             if topic.latest and st.button(t("watch.again"), key=f"look_again_{topic.id}", icon=":material/refresh:"):
                 refresh_topic(topic.id)
             if st.button(t("watch.drop"), key=f"unwatch_{topic.id}", type="tertiary"):
-                application.unwatch_topic(topic.id, owner=current_owner())
+                get_application().watches.remove(topic.id, owner=current_owner())
                 st.rerun()
 
 
 def refresh_topic(watch_id: str) -> None:
     """Start an update of a watched topic and show its run."""
     try:
-        update = application.start_update(watch_id, owner=current_owner())
+        update = get_application().watches.start_update(watch_id, owner=current_owner())
     except UnwatchableTopicError:
         st.error(t("watch.gone_topic"))
         return
@@ -103,7 +105,7 @@ def draw_setup_hint() -> None:
 def draw_start_page() -> None:
     """Draw the page without a selected run: form, watched topics and earlier reports."""
     layout.draw_header(t("news.title"), t("news.lead"))
-    if application.readiness(owner=current_owner())["news"].state == "missing":
+    if get_application().readiness(owner=current_owner())["news"].state == "missing":
         draw_setup_hint()
     draw_form()
     draw_watched_topics()

@@ -23,8 +23,9 @@ from research import (
     Place,
     RecordedPlace,
     SearchArea,
-    application,
     explain_failure,
+    get_application,
+    sample_places,
 )
 
 MAP_KEY = "all"  # of this page's map
@@ -85,7 +86,7 @@ def draw_nearby_form() -> None:
     if submitted and (where_ := read_place("places_where")):
         what_, radius_ = st.session_state.places_what.strip(), st.session_state.places_radius
         run_search(
-            lambda: application.search_around(
+            lambda: get_application().places.search_around(
                 where_, what_, radius_, language=current_language(), owner=current_owner()
             )
         )
@@ -101,7 +102,9 @@ def draw_route_form() -> None:
     if submitted and (start_ := read_place("places_from")) and (end_ := read_place("places_to")):
         means = st.session_state.places_means or None
         run_search(
-            lambda: application.find_route(start_, end_, means, language=current_language(), owner=current_owner())
+            lambda: get_application().places.find_route(
+                start_, end_, means, language=current_language(), owner=current_owner()
+            )
         )
 
 
@@ -126,7 +129,7 @@ def draw_itinerary_form() -> None:
             return
         means = st.session_state.places_round_means or None
         run_search(
-            lambda: application.plan_itinerary(
+            lambda: get_application().places.plan_itinerary(
                 place_, stops_, means, language=current_language(), owner=current_owner()
             )
         )
@@ -154,7 +157,7 @@ def read_place(key: str) -> str | tuple[float, float]:
 
 
 def draw_quota() -> None:
-    quota = application.places_quota(owner=current_owner())
+    quota = get_application().places.searches_left(owner=current_owner())
     if quota is not None:
         st.caption(t("places.quota", left=format_number(quota[0]), limit=format_number(quota[1])))
 
@@ -339,11 +342,11 @@ def draw_selection(recorded_places: Sequence[RecordedPlace]) -> list[RecordedPla
     places = [item.place for item in chosen]
     if measure:
         with st.spinner(t("places.measuring")):
-            distances = application.distances(places, owner=current_owner())
+            distances = get_application().places.measure_distances(places, owner=current_owner())
         st.session_state.places_table = ({place.id for place in places}, distances)
     if plan:
         with st.spinner(t("places.measuring")):
-            st.session_state.places_route = application.build_itinerary(places, owner=current_owner())
+            st.session_state.places_route = get_application().places.build_itinerary(places, owner=current_owner())
     return chosen
 
 
@@ -435,7 +438,7 @@ def draw_sample_map(pin: SearchArea | None) -> None:
     """Draw a map of the sample places while none are recorded."""
     st.caption(t("places.empty"))
     now = datetime.now(UTC)
-    places = [RecordedPlace(place=place, retrieved=now) for place in application.sample_places()]
+    places = [RecordedPlace(place=place, retrieved=now) for place in sample_places()]
     maps.draw(places, key=MAP_KEY, pin=pin, is_clickable=True)
 
 
@@ -485,7 +488,7 @@ layout.draw_header(t("places.title"), t("places.lead"))
 pin = clicked_area()
 draw_search()
 st.caption(t("places.pinned", at=st.session_state.places_where) if pin else t("places.click"))
-if found_places := application.recorded_places(owner=current_owner()):
+if found_places := get_application().store.recorded_places(current_owner()):
     draw_results(found_places, pin)
 else:
     draw_sample_map(pin)

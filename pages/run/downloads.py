@@ -21,8 +21,8 @@ from research import (
     QueryResult,
     Report,
     StoreError,
-    application,
     export_file_name,
+    get_application,
     has_line_on_globe,
     is_on_globe,
     localise_rows,
@@ -76,7 +76,7 @@ def draw(report: Report, cited: CitedAnswer | None) -> None:
     For a table the workbook is always the usual format.
     """
     offered = {download.kind: download for download in list_formats(report, cited)}
-    preferred_kind = str(application.preferences(owner=current_owner()).get(DEFAULT_PREFERENCE))
+    preferred_kind = str(get_application().store.preferences(current_owner()).get(DEFAULT_PREFERENCE))
     usual = offered.get("grid_xlsx") or offered.get(preferred_kind, offered[DEFAULT_FORMAT])
     with st.container(horizontal=True):
         draw_button(report, usual, is_default=True)
@@ -251,8 +251,8 @@ def remember_format(kind: str, owner: str) -> None:
     A store that cannot be written does not stop the download.
     """
     try:
-        if application.preferences(owner=owner).get(DEFAULT_PREFERENCE) != kind:
-            application.set_preference(DEFAULT_PREFERENCE, kind, owner=owner)
+        if get_application().store.preferences(owner).get(DEFAULT_PREFERENCE) != kind:
+            get_application().store.set_preference(owner, DEFAULT_PREFERENCE, kind)
     except StoreError as error:
         _log.warning("the usual format could not be noted: %s", error.problem)
 

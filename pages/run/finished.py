@@ -32,7 +32,7 @@ from research import (
     Report,
     Run,
     answer_tables,
-    application,
+    get_application,
     number_report_answer,
     related_questions,
 )
@@ -43,7 +43,7 @@ def draw(run: Run) -> None:
     run_progress = header.load_progress(run)
     draw_thread(run)
     header.draw_header(run, run_progress)
-    report = application.report(run.id, owner=current_owner())
+    report = get_application().runs.report(run.id, owner=current_owner())
     if report is None:
         return
     header.draw_activity(run, run_progress, report)
@@ -112,7 +112,7 @@ def is_empty_answer(report: Report, numbered: CitedAnswer | None) -> bool:
 
 def draw_help() -> None:
     """Draw hints for a run that found nothing."""
-    services = application.get_services(owner=current_owner())
+    services = get_application().services_for(current_owner())
     hints = [t("nothing.help")]
     if not services.web.live_providers:
         hints.append(t("nothing.web"))
@@ -157,13 +157,13 @@ def draw_more_button(run: Run) -> None:
         key=f"more_{run.id[:8]}",
         icon=":material/travel_explore:",
         help=t("run.more_help"),
-    ) and (further := application.extend_run(run.id, owner=current_owner())):
+    ) and (further := get_application().runs.extend(run.id, owner=current_owner())):
         run_navigation.open_run(further)
 
 
 def draw_thread(run: Run) -> None:
     """Draw links to the earlier runs that a run follows up, oldest first."""
-    turns = {turn.id: turn for turn in application.turns(run.conversation, owner=current_owner())}
+    turns = {turn.id: turn for turn in get_application().store.turns(run.conversation, owner=current_owner())}
     ancestors: list[Run] = []
     while (parent := turns.get((ancestors or [run])[-1].follows)) and parent not in ancestors:
         ancestors.append(parent)
@@ -175,7 +175,7 @@ def draw_thread(run: Run) -> None:
 def draw_follow_up(run: Run, suggestions: Sequence[str]) -> None:
     """Draw links to follow-up runs, suggested questions and an input for the next question."""
     key = f"follow_up_{run.id[:8]}"
-    for turn in application.turns(run.conversation, owner=current_owner()):
+    for turn in get_application().store.turns(run.conversation, owner=current_owner()):
         if turn.follows == run.id:
             run_navigation.draw_run_link(turn.id, escape_markdown(turn.question, 80), ":material/arrow_forward:")
 

@@ -24,12 +24,12 @@ from research import (
     Report,
     Row,
     Run,
-    application,
     convert_column_numbers,
     find_column_unit,
     format_cell,
     format_cell_in_column,
     format_column_heading,
+    get_application,
     number_report_answer,
     reading_quotes,
 )
@@ -79,7 +79,7 @@ def draw(run: Run, grid: Grid, cells: CellsByPosition, report: Report | None = N
     at, name = selected_cells[0] if selected_cells else (-1, "")
     if name in names and at < len(grid.rows):
         row, column = grid.rows[at], grid.columns[int(name)]
-        loaded_report = report or application.report(run.id, owner=current_owner())
+        loaded_report = report or get_application().runs.report(run.id, owner=current_owner())
         draw_evidence(run, row, column, cells.get((row.id, column.id)), loaded_report)
     else:
         st.caption(t("tables.pick"))
@@ -230,7 +230,7 @@ def start_with_meaning(run: Run, grid: Grid, row: Row, about: str) -> None:
 def start_table(run: Run, grid: Grid) -> None:
     """Start a run of an edited table. Unchanged cells of the earlier run are reused."""
     with run_navigation.catch_start_errors():
-        started = application.start_table(
+        started = get_application().start_table(
             run.question, grid=grid, options=run.options, owner=current_owner(), based_on=run.id
         )
         run_navigation.open_run(started)

@@ -10,7 +10,7 @@ from pages.shared import failure_display, run_navigation
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import current_language, format_local_time, t
 from pages.shared.login import current_owner
-from research import Report, Run, application, explain_failure, parse_failure
+from research import Report, Run, explain_failure, get_application, parse_failure
 
 
 def load_progress(run: Run, owner: str = "") -> RunProgress:
@@ -20,7 +20,7 @@ def load_progress(run: Run, owner: str = "") -> RunProgress:
         views.clear()
         views[run.id] = RunProgress()
     view: RunProgress = views[run.id]
-    return view.apply(application.events(run.id, view.seq, owner=owner or current_owner()))
+    return view.apply(get_application().runs.events(run.id, view.seq, owner=owner or current_owner()))
 
 
 def draw_header(run: Run, run_progress: RunProgress) -> None:
@@ -71,14 +71,14 @@ def draw_stop_buttons(run: Run, run_progress: RunProgress) -> None:
     """
     key = f"stopping_{run.id}"
     if st.button(t("run.stop"), key=f"stop_{run.id[:8]}", icon=":material/stop_circle:"):
-        application.stop_run(run.id, owner=current_owner())
+        get_application().runs.stop(run.id, owner=current_owner())
         st.session_state[key] = "run.stopping"
     if (
         run.status != "queued"
         and not run_progress.is_writing
         and st.button(t("run.write"), key=f"write_{run.id[:8]}", icon=":material/edit_note:", help=t("run.write_help"))
     ):
-        application.stop_run(run.id, write_only=True, owner=current_owner())
+        get_application().runs.stop(run.id, write_only=True, owner=current_owner())
         st.session_state[key] = "run.ending"
     if message_key := st.session_state.get(key):
         st.caption(t(message_key), width="content")
@@ -87,12 +87,12 @@ def draw_stop_buttons(run: Run, run_progress: RunProgress) -> None:
 def draw_resume_buttons(run: Run) -> None:
     """Draw the buttons that resume a run or write an answer from its findings so far."""
     if st.button(t("run.resume"), key=f"resume_{run.id[:8]}", type="primary", icon=":material/play_arrow:"):
-        application.resume_run(run.id, owner=current_owner())
+        get_application().runs.resume(run.id, owner=current_owner())
         st.rerun()
     if run.status != "failed" and st.button(
         t("run.write_now"), key=f"write_{run.id[:8]}", icon=":material/edit_note:", help=t("run.write_help")
     ):
-        application.resume_run(run.id, write_only=True, owner=current_owner())
+        get_application().runs.resume(run.id, write_only=True, owner=current_owner())
         st.rerun()
 
 

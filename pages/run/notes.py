@@ -13,7 +13,7 @@ import streamlit as st
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import format_local_time, t
 from pages.shared.login import current_owner
-from research import Remark, Report, application
+from research import Remark, Report, get_application
 
 MAX_CHARS = 4_000
 _EDITED_RUN_KEY = "note_writing"  # session key of the run whose note is being edited
@@ -32,7 +32,9 @@ def create_note_callback(report: Report, component_key: str) -> Callable[[], Non
         position, text = change.get("at"), change.get("text")
         if isinstance(text, str) and isinstance(position, list) and len(position) == 2:
             evidence, passage = map(str, position)
-            application.save_remark(report.run.id, text, evidence=evidence, passage=passage, owner=current_owner())
+            get_application().runs.save_remark(
+                report.run.id, text, evidence=evidence, passage=passage, owner=current_owner()
+            )
 
     return save_change
 
@@ -108,4 +110,4 @@ def _start_editing(run_id: str) -> None:
 
 
 def _save_note(run_id: str, text: str) -> None:
-    application.save_remark(run_id, text, owner=current_owner())
+    get_application().runs.save_remark(run_id, text, owner=current_owner())

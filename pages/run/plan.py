@@ -17,7 +17,7 @@ import streamlit as st
 from pages.shared import run_navigation
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import day_column_format, source_name, t, tool_name
-from research import Plan, Run, Task, application, build_edited_plan, has_shared_tasks
+from research import Plan, Run, Task, build_edited_plan, get_application, has_shared_tasks, sources_by_name
 
 COLUMNS = ("subject", "part", "query", "source")
 NEWS_COLUMNS = ("tool", "start", "end")
@@ -50,7 +50,7 @@ def draw_rerun(run: Run, old_plan: Plan) -> None:
     """Draw the plan of a finished run, to edit and start as a new run."""
     with st.expander(t("plan.rerun"), key=f"again_{run.id[:8]}", icon=":material/edit_note:"):
         st.caption(t("plan.rerun_help"))
-        edited = edit_plan(old_plan, tuple(application.get_application().sources), f"again_plan_{run.id[:8]}")
+        edited = edit_plan(old_plan, tuple(get_application().sources), f"again_plan_{run.id[:8]}")
         if st.button(
             t("plan.rerun_start"),
             key=f"again_start_{run.id[:8]}",
@@ -112,12 +112,12 @@ def has_unused_dates(table: pd.DataFrame) -> bool:
 
 def _source_tools(source: str) -> Mapping[str, str]:
     """Return the descriptions of the search tools of a source, by tool name."""
-    return application.known_sources()[source].tool_descriptions if source in application.known_sources() else {}
+    return sources_by_name()[source].tool_descriptions if source in sources_by_name() else {}
 
 
 def _first_source(sources: Sequence[str]) -> str:
     """Return the first source preferred for reports, else the first source."""
-    known = application.known_sources()
+    known = sources_by_name()
     return next((name for name in sources if name in known and known[name].is_preferred_for_reports), sources[0])
 
 

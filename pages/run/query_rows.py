@@ -24,12 +24,9 @@ from research import (
     QueryResult,
     Report,
     RowExport,
-    application,
-    database_description,
     export_file_name,
-    export_rows,
+    get_application,
     localise_rows,
-    read_database_page,
     rows_arrow_table,
     rows_csv,
     rows_excel,
@@ -90,14 +87,17 @@ def draw(report: Report) -> None:
 def ask(text: str, database: str, *, typed: bool) -> None:
     """Start a run with a question to a database, or with SQL if `typed`, and show it."""
     with run_navigation.catch_start_errors():
-        run = application.start_database_run(text, is_statement=typed, database=database, owner=current_owner())
+        run = get_application().start_database_run(text, is_statement=typed, database=database, owner=current_owner())
         run_navigation.open_run(run)
 
 
 def _draw_alternatives(key: str, database: str) -> None:
     """Offer what needs no model: confirmed questions, examples and an SQL editor."""
-    questions = [question for question, _ in application.confirmed_statements(database=database, owner=current_owner())]
-    described = database_description(database, owner=current_owner()).model
+    questions = [
+        question
+        for question, _ in get_application().databases.confirmed_statements(database=database, owner=current_owner())
+    ]
+    described = get_application().databases.description(database, owner=current_owner()).model
     questions += [example.question for example in described.examples]
     with st.container(gap=None, key=f"alternatives_{key}"):
         for n, question in enumerate(questions[:MAX_OFFERED_QUESTIONS]):
@@ -167,7 +167,9 @@ def _draw_further_page(query_result: QueryResult, key: str, database: str) -> bo
     cache_key = f"page_kept_{key}"
     if st.session_state.get(cache_key, (0, None))[0] != page_number:
         with st.spinner(t("rows.reading")):
-            result = read_database_page(query_result, int(page_number), database=database, owner=current_owner())
+            result = get_application().databases.read_page(
+                query_result, int(page_number), database=database, owner=current_owner()
+            )
         st.session_state[cache_key] = page_number, result
     page = st.session_state[cache_key][1]
     if page.rows is None:
@@ -206,7 +208,11 @@ def _export_all(query_result: QueryResult, name: str, database: str, owner: str)
 
     def write_file(report_progress: Callable[[int], None]) -> tuple[str, RowExport]:
         return temporary_files.TEMPORARY_FILES.create(
-            lambda path: export_rows(query_result, path, report_progress, database=database, owner=owner), name, owner
+            lambda path: get_application().databases.export_rows(
+                query_result, path, report_progress, database=database, owner=owner
+            ),
+            name,
+            owner,
         )
 
     address, export = run_with_progress(
@@ -385,7 +391,7 @@ def open_editor(sql: str, database: str) -> None:
 def _draw_confirmation(finding: Finding, sql: str, key: str, database: str) -> None:
     """Draw whether the statement is confirmed for its question, and a button to change that."""
     question, owner = finding.task.query, current_owner()
-    statements_by_question = dict(application.confirmed_statements(database=database, owner=owner))
+    statements_by_question = dict(get_application().databases.confirmed_statements(database=database, owner=owner))
     was_reused = any(step.kind == "write" and step.text == steps.CONFIRMED for step in finding.steps)
     if statements_by_question.get(question) == sql:
         confirmed_question = question
@@ -399,7 +405,9 @@ def _draw_confirmation(finding: Finding, sql: str, key: str, database: str) -> N
             key=f"back_{key}",
             type="tertiary",
             icon=":material/undo:",
-            on_click=lambda: application.remove_confirmed_statement(confirmed_question, database=database, owner=owner),
+            on_click=lambda: get_application().databases.remove_confirmed_statement(
+                confirmed_question, database=database, owner=owner
+            ),
         )
         return
     if question in statements_by_question:
@@ -409,7 +417,7 @@ def _draw_confirmation(finding: Finding, sql: str, key: str, database: str) -> N
         key=f"right_{key}",
         icon=":material/thumb_up:",
         help=t("rows.right_help"),
-        on_click=lambda: application.confirm_statement(question, sql, database=database, owner=owner),
+        on_click=lambda: get_application().databases.confirm_statement(question, sql, database=database, owner=owner),
     )
 
 

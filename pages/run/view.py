@@ -9,7 +9,7 @@ from pages.run.progress import RunProgress
 from pages.shared import storage_errors
 from pages.shared.localization import t
 from pages.shared.login import current_owner
-from research import Run, StoreError, application, number_draft
+from research import Run, StoreError, get_application, number_draft
 
 POLL_SECONDS = 0.25  # between polls of an active run
 TEXT_POLL_SECONDS = 0.2  # between polls while its answer is being written
@@ -31,7 +31,7 @@ def draw_instruction_form(run: Run, run_progress: RunProgress) -> None:
 
     Only a run with a model that has not begun to write takes instructions.
     """
-    if run_progress.is_writing or application.get_services(owner=current_owner()).models_for(run.options) is None:
+    if run_progress.is_writing or get_application().services_for(current_owner()).models_for(run.options) is None:
         return
     with (
         st.form(f"instruct_{run.id[:8]}", clear_on_submit=True, border=False),
@@ -45,7 +45,11 @@ def draw_instruction_form(run: Run, run_progress: RunProgress) -> None:
             autocomplete="off",
         )
         is_sent = st.form_submit_button(t("run.instruct_send"), key=f"instruct_send_{run.id[:8]}")
-    if is_sent and instruction.strip() and not application.add_instruction(run.id, instruction, owner=current_owner()):
+    if (
+        is_sent
+        and instruction.strip()
+        and not get_application().runs.add_instruction(run.id, instruction, owner=current_owner())
+    ):
         st.toast(t("run.instruct_late"))
 
 
@@ -69,7 +73,7 @@ def draw_active_run(run_id: str, *, is_fast: bool) -> None:
     """
     owner = current_owner()
     try:
-        run = application.get_run(run_id, owner=owner)
+        run = get_application().runs.get_run(run_id, owner=owner)
         if run is None:
             st.rerun()
         view = header.load_progress(run, owner)
@@ -78,7 +82,7 @@ def draw_active_run(run_id: str, *, is_fast: bool) -> None:
         return
     header.draw_header(run, view)
     if run.status == "queued" and not view.is_planned:
-        runs_ahead, is_own = application.queue_position(run.id, owner=current_owner())
+        runs_ahead, is_own = get_application().runs.queue_position(run.id, owner=current_owner())
         reason = t("run.turn_own" if is_own else "run.turn")
         position_text = t("run.turn_after", n=runs_ahead) if runs_ahead else t("run.turn_next")
         st.info(f"{reason} {position_text}", icon=":material/hourglass_top:")
@@ -96,6 +100,6 @@ def draw_draft_answer(run: Run, run_progress: RunProgress) -> None:
     """Draw the answer as written so far, with its citations."""
     key, cached = (run.id, *run_progress.handles), st.session_state.get("drafting")
     if cached is None or cached[0] != key:  # findings do not change while the answer is written
-        st.session_state.drafting = cached = (key, application.report(run.id, owner=current_owner()))
+        st.session_state.drafting = cached = (key, get_application().runs.report(run.id, owner=current_owner()))
     if cached[1] is not None:
         answer.draw_draft(cached[1], number_draft(cached[1], run_progress.draft_text, run_progress.handles))

@@ -10,12 +10,12 @@ from pages.shared.escaping import escape_markdown
 from pages.shared.localization import t
 from pages.shared.login import current_owner
 from pages.tables import form
-from research import Clarification, Grid, Plan, Report, Run, application
+from research import Clarification, Grid, Plan, Report, Run, get_application
 
 
 def draw(run: Run) -> None:
     """Draw the question or the plan that a waiting run needs an answer to."""
-    report = application.report(run.id, owner=current_owner())
+    report = get_application().runs.report(run.id, owner=current_owner())
     if report and report.is_awaiting_clarification and report.clarification:
         draw_clarification(run, report.clarification)
     elif report:
@@ -27,7 +27,7 @@ def draw_clarification(run: Run, clarification: Clarification) -> None:
     header.draw_header(run, header.load_progress(run))
 
     def answer(text: str) -> None:
-        application.answer_clarification(run.id, text, owner=current_owner())
+        get_application().runs.answer_clarification(run.id, text, owner=current_owner())
 
     with st.container(border=True, key="asked_back"):
         st.markdown(f"**{escape_markdown(clarification.question)}**")
@@ -67,7 +67,7 @@ def draw_approval(run: Run, report: Report) -> None:
         draw_table_approval(run, report.plan, report.plan.grid)
         return
     run_options.fill_widgets(run.id, run.options)
-    edited = plan.edit_plan(report.plan, tuple(application.get_application().sources), f"approve_plan_{run.id[:8]}")
+    edited = plan.edit_plan(report.plan, tuple(get_application().sources), f"approve_plan_{run.id[:8]}")
     with st.container(horizontal=True, vertical_alignment="center"):
         is_approved = st.button(
             t("run.approve"), type="primary", key=f"approve_{run.id[:8]}", disabled=bool(plan.find_faults(edited))
@@ -81,7 +81,7 @@ def draw_approval(run: Run, report: Report) -> None:
     elif is_approved and not edited.tasks:
         st.error(t("plan.none"))
     elif is_approved:
-        application.approve_run(run.id, plan=edited, options=chosen, owner=current_owner())
+        get_application().runs.approve(run.id, plan=edited, options=chosen, owner=current_owner())
         st.rerun()
 
 
@@ -98,11 +98,11 @@ def draw_table_approval(run: Run, proposed: Plan, table: Grid) -> None:
         _draw_discard_button(run)
         run_options.draw_estimate(run.options, ready)
     if is_approved:
-        application.approve_run(run.id, plan=ready, owner=current_owner())
+        get_application().runs.approve(run.id, plan=ready, owner=current_owner())
         st.rerun()
 
 
 def _draw_discard_button(run: Run) -> None:
     if st.button(t("run.discard"), key=f"discard_{run.id[:8]}", help=t("run.discard_help")):
-        application.stop_run(run.id, owner=current_owner())
+        get_application().runs.stop(run.id, owner=current_owner())
         st.rerun()

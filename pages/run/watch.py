@@ -8,7 +8,7 @@ from pages.shared import run_navigation
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import t, value_label
 from pages.shared.login import current_owner
-from research import Figure, Report, Run, StoryChange, application
+from research import Figure, Report, Run, StoryChange, get_application
 
 CHANGE_ICONS = {
     "new": ":material/fiber_new:",
@@ -22,13 +22,13 @@ def draw_watch_button(run: Run) -> None:
     """Draw the button that watches the topic of a report; nothing for other runs."""
     if not run.options.sections:
         return
-    topics = application.watches(owner=current_owner())
+    topics = get_application().watches.all(owner=current_owner())
     if any(run.id in (topic.id, topic.latest) or topic.topic == run.question for topic in topics):
         st.caption(f":material/notifications_active: {t('watch.saved')}", width="content")
     elif st.button(
         t("watch.save"), key=f"watch_{run.id[:8]}", icon=":material/notification_add:", help=t("watch.save_help")
     ):
-        application.watch_topic(run.id, owner=current_owner())
+        get_application().watches.add(run.id, owner=current_owner())
         st.rerun()
 
 

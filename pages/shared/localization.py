@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.shared import locale_format
 from pages.shared.escaping import escape_markdown
-from research import has_message, message
+from research import Settings, has_message, message
 
 Language = Literal["zh", "en"]
 Translator = Callable[..., str]
@@ -44,6 +44,18 @@ def run_query_params(run_id: str) -> dict[str, str]:
 def t(key: str, **values: object) -> str:
     """Return the message of a key in the visitor's language, with its values filled in."""
     return message(key, current_language(), **values)
+
+
+def setting_label(name: str) -> str:
+    """Return the label of a setting on the pages in the visitor's language."""
+    form = Settings.declarations()[name].variable.form
+    return form.label.in_language(current_language()) if form else name
+
+
+def setting_help(name: str) -> str | None:
+    """Return the help of a setting on the pages in the visitor's language; None if there is none."""
+    form = Settings.declarations()[name].variable.form
+    return form.help.in_language(current_language()) if form and form.help else None
 
 
 def create_translator(language: Language) -> Translator:

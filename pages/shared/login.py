@@ -26,7 +26,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.shared.escaping import escape_markdown, to_single_line
 from pages.shared.localization import Translator, create_translator, t
-from research import SettingError, StoreError, application
+from research import SettingError, StoreError, get_application
 
 log = logging.getLogger(__name__)
 
@@ -206,8 +206,8 @@ def admit_visitor(claims: Mapping[str, Any], now: datetime) -> Visitor:
         SettingError, StoreError: the record of ended sign-ins cannot be read.
     """
     visitor = identify_visitor(claims, now)
-    if visitor.owner and application.is_signed_out(
-        visitor.sign_in_id, started_at=visitor.signed_in_at, owner=visitor.owner
+    if visitor.owner and get_application().store.is_signed_out(
+        visitor.owner, visitor.sign_in_id, started_at=visitor.signed_in_at
     ):
         return Visitor(name=visitor.name, email=visitor.email, refusal="ended")
     return visitor
@@ -221,7 +221,7 @@ def end_sign_in(visitor: Visitor, *, everywhere: bool = False) -> None:
     """
     now = max(datetime.now(UTC), visitor.signed_in_at)  # the provider's clock may be ahead of ours
     sign_in = "" if everywhere else visitor.sign_in_id
-    application.record_sign_out(sign_in, ended_at=now, keep_until=now + SIGN_IN_LIFETIME, owner=visitor.owner)
+    get_application().store.record_sign_out(visitor.owner, sign_in, ended_at=now, keep_until=now + SIGN_IN_LIFETIME)
 
 
 def current_visitor() -> Visitor:

@@ -26,9 +26,9 @@ from research import (
     Report,
     Route,
     SearchArea,
-    application,
     export_file_name,
     from_gcj02,
+    get_application,
     is_on_globe,
 )
 
@@ -207,7 +207,7 @@ def _sort_key(place: Place, order: str) -> tuple[bool, Any]:
 
 def _choose_base_map(key: str) -> BaseMap:
     """Draw a choice of the base map and return it. The visitor's choice applies to all maps."""
-    if application.get_services(owner=current_owner()).settings.map_tiles == "off":
+    if get_application().services_for(current_owner()).settings.map_tiles == "off":
         return "none"
     own_key = f"base_{key}"
     st.session_state[own_key] = st.session_state.get("base_map", "osm")

@@ -17,7 +17,16 @@ from pages.shared.escaping import escape_markdown
 from pages.shared.localization import format_number, run_query_params, t, value_label
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
-from research import MAX_QUESTION_CHARS, Plan, QuestionError, RateLimitError, Run, RunOptions, application
+from research import (
+    MAX_QUESTION_CHARS,
+    Plan,
+    QuestionError,
+    RateLimitError,
+    Run,
+    RunOptions,
+    get_application,
+    sources_by_name,
+)
 
 DEFAULT_ICON = ":material/search:"
 STATUS_COLORS = {"running": "blue", "queued": "blue", "waiting": "blue", "done": "green", "failed": "red"}
@@ -61,7 +70,7 @@ def current_run() -> Run | None:
     run_id = url_run_id or st.session_state.get(_last_run_key(), "")
     if not run_id:
         return None
-    run = application.get_run(run_id, owner=current_owner())
+    run = get_application().runs.get_run(run_id, owner=current_owner())
     if run is None:
         if url_run_id:
             st.warning(t("ask.no_run"))
@@ -89,7 +98,7 @@ def run_icon(options: RunOptions) -> str:
         return ":material/table_view:"
     if options.sections:
         return ":material/newspaper:"
-    source = application.known_sources().get(options.sources[0]) if len(options.sources) == 1 else None
+    source = sources_by_name().get(options.sources[0]) if len(options.sources) == 1 else None
     has_icon = source is not None and source.icon in ALL_MATERIAL_ICONS
     return f":material/{source.icon}:" if source and has_icon else DEFAULT_ICON
 
@@ -123,7 +132,7 @@ def start_run(
 ) -> None:
     """Start a run and show it, or draw why it cannot be started."""
     with catch_start_errors():
-        run = application.start_run(
+        run = get_application().runs.start(
             question,
             options=options,
             owner=current_owner(),

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.shared import layout, login
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import t
-from research import SettingError, StoreError, application
+from research import SettingError, StoreError, close_application, set_aside_damaged_file
 
 log = logging.getLogger(__name__)
 _CONFIRMING_KEY = "rescue_asking"  # session key of the damaged file to confirm
@@ -73,7 +73,8 @@ def _draw_confirmation(path: Path) -> None:
         st.button(t("wipe.cancel"), key="rescue_cancel", on_click=_set_confirming, args=("",))
     if is_confirmed:
         try:
-            new_path = application.set_aside_damaged_file(path)
+            close_application()
+            new_path = set_aside_damaged_file(path)
         except ValueError:
             st.error(t("rescue.whole"))
             return

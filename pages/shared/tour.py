@@ -12,7 +12,7 @@ from pages.shared import login
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import t
 from pages.shared.paths import ASSETS_FOLDER
-from research import application
+from research import get_application
 
 STEPS = ("ask", "watch", "cite", "more", "yours")
 PREFERENCE_NAME = "tour"  # preference that records that the tour was shown
@@ -33,7 +33,7 @@ def draw_tour(owner: str, is_first_page: bool) -> None:
     if not st.session_state.get(DECIDED_KEY):
         st.session_state[DECIDED_KEY] = True
         if is_first_page and "run" not in st.query_params and _is_new_user(owner):
-            application.set_preference(PREFERENCE_NAME, "shown", owner=owner)
+            get_application().store.set_preference(owner, PREFERENCE_NAME, "shown")
             start_tour()
     if st.session_state.get(_STEP_KEY) is not None:
         st.dialog(t("tour.name"), width=520, on_dismiss=_end_tour)(_draw_step)()
@@ -41,7 +41,7 @@ def draw_tour(owner: str, is_first_page: bool) -> None:
 
 def _is_new_user(owner: str) -> bool:
     """Return True if an owner has neither seen the tour nor started a run."""
-    return PREFERENCE_NAME not in application.preferences(owner=owner) and not application.recent_runs(
+    return PREFERENCE_NAME not in get_application().store.preferences(owner) and not get_application().runs.recent_runs(
         owner=owner, limit=1
     )
 
@@ -78,7 +78,7 @@ def _draw_step() -> None:
 
 def _writer_text() -> str:
     """Return a sentence on the model that writes answers, or on the set-up without a model."""
-    models = application.get_services(owner=login.current_owner()).models
+    models = get_application().services_for(login.current_owner()).models
     return t("ask.models", write=escape_markdown(models.model_name("write"))) if models else t("ask.keyless")
 
 

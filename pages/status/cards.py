@@ -13,7 +13,7 @@ from pages.shared.escaping import escape_markdown
 from pages.shared.localization import current_language, format_number, join_source_names, t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
-from research import DatabaseSchema, ModelRole, Readiness, application
+from research import DatabaseSchema, ModelRole, Readiness, get_application, sources_by_name
 
 CardState = Literal["live", "sample", "offline", "missing"]
 STATE_COLORS = {"live": "green", "sample": "orange", "offline": "orange", "missing": "red"}
@@ -60,7 +60,7 @@ def build_cards(
     cards = [_source_card(name, entry, schema, documents) for name, entry in readiness.items()]
     usable = [role for role in models if not role.missing_setting]
     names = " · ".join(dict.fromkeys(escape_markdown(role.model) for role in usable))
-    if not usable and (services := application.get_services(owner=current_owner())).has_idle_model:
+    if not usable and (services := get_application().services_for(current_owner())).has_idle_model:
         missing = ", ".join(map(escape_markdown, services.missing_settings))
         return [*cards, Card("models", "missing", t("status.idle", setting=missing))]
     state: CardState = "live" if usable else "missing"
@@ -92,7 +92,9 @@ def _other_source_card(name: str, readiness: Readiness, setup_name: str) -> Card
     """Build the card of a tool server, or of a source that is switched on by settings."""
     if readiness.detail in MISSING_SERVER_SETTINGS:
         return Card(name, readiness.state, t(MISSING_SERVER_SETTINGS[readiness.detail]))
-    set_here = readiness.detail in {choice.name for choice in application.choices(owner=current_owner())}
+    set_here = readiness.detail in {
+        choice.name for choice in get_application().preferences.choices(owner=current_owner())
+    }
     description = "" if set_here else escape_markdown(readiness.detail)
     description = description or (t("status.nothing_asked") if readiness.state == "missing" else "")
     if readiness.withheld:
@@ -131,7 +133,7 @@ def _card_title(card: Card) -> str:
 
 def _setup_commands(setup_name: str) -> tuple[str, ...]:
     """Return the commands that set up a part: with a key, without one, or both."""
-    source = application.known_sources().get(setup_name)
+    source = sources_by_name().get(setup_name)
     if source is None:
         commands = SETUP_COMMANDS[setup_name]
     elif source.is_external:
@@ -154,7 +156,7 @@ def draw(cards: Sequence[Card], *, is_local: bool) -> None:
 
 
 def _draw_card(card: Card, *, is_local: bool) -> None:
-    source = application.known_sources().get(card.name)
+    source = sources_by_name().get(card.name)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         icon = source.icon if source else "psychology"
         st.markdown(f":material/{icon}: **{_card_title(card)}**", width="stretch")
@@ -170,8 +172,8 @@ def _draw_card(card: Card, *, is_local: bool) -> None:
     if not is_local:
         return
     commands = _setup_commands(card.setup_name)
-    keys = {state.name for state in application.key_statuses(owner=current_owner())}
-    settable = keys | {choice.name for choice in application.choices(owner=current_owner())}
+    keys = {state.name for state in get_application().preferences.key_statuses(owner=current_owner())}
+    settable = keys | {choice.name for choice in get_application().preferences.choices(owner=current_owner())}
     if any(_variable_name(command) in settable for command in commands):
         st.page_link(page_script("settings"), label=t("status.in_settings"), icon=":material/arrow_forward:")
         return

@@ -16,7 +16,7 @@ from pages.shared.escaping import escape_markdown
 from pages.shared.localization import format_day, format_duration, format_local_time, format_number, t
 from pages.shared.schema_warnings import draw_schema_warnings
 from pages.status import cards, personal_data, spending
-from research import ModelRole, Settings, application, database_schema, prices_as_of
+from research import ModelRole, Settings, get_application, prices_as_of, rejected_sources
 
 _CHECKS_KEY = "checked"  # in the session: time and results of the connection test
 
@@ -30,7 +30,7 @@ def draw_connection_test() -> None:
         with st.spinner(t("status.checking")):
             st.session_state[_CHECKS_KEY] = (
                 datetime.now(UTC),
-                application.check_connections(owner=login.current_owner()),
+                get_application().check_connections(owner=login.current_owner()),
             )
     if _CHECKS_KEY not in st.session_state:
         return
@@ -99,8 +99,8 @@ def draw_limits(settings: Settings) -> None:
         "time": limit_text(settings.max_seconds, format_duration),
     }
     person_limits = {
-        "runs_each": limit_text(settings.runs_each),
-        "runs_at_once": limit_text(settings.runs_at_once),
+        "runs_each": limit_text(settings.max_runs_per_owner),
+        "runs_at_once": limit_text(settings.max_runs),
     }
     left, right = st.columns(2, gap="large")
     for column, title, rows in (
@@ -115,7 +115,7 @@ def draw_limits(settings: Settings) -> None:
                     st.markdown(f"**{escape_markdown(value)}**", width="content")
     with right:
         st.markdown(f"**{t('status.allowance')}**")
-        if quota := application.places_quota(owner=login.current_owner()):
+        if quota := get_application().places.searches_left(owner=login.current_owner()):
             words = t("status.places_left", left=format_number(quota[0]), limit=format_number(quota[1]))
             st.progress(quota[0] / quota[1] if quota[1] else 0.0, text=words)
         else:
@@ -138,20 +138,20 @@ def draw_settings(settings: Settings) -> None:
         )
 
 
-current_application = application.get_application()
+current_application = get_application()
 is_local = not login.read_config().is_required
 layout.draw_header(t("status.title"), t("status.lead"))
 personal_data.draw_deletion_result()
 
 owner = login.current_owner()
-model_roles = list(application.model_roles(owner=owner))
-schema = database_schema()
+model_roles = list(get_application().model_roles(owner=owner))
+schema = get_application().databases.schema()
 counts = current_application.library.count_documents()
-readiness = application.readiness(owner=owner)
+readiness = get_application().readiness(owner=owner)
 status_cards = cards.build_cards(readiness, schema, model_roles, (counts.own_count, counts.sample_count))
 st.markdown(cards.summary_sentence(status_cards))
 cards.draw(status_cards, is_local=is_local)
-for refused_source in application.refused_sources() if is_local else ():
+for refused_source in rejected_sources() if is_local else ():
     refusal_reason = t(
         f"refused.{refused_source.reason}",
         name=escape_markdown(refused_source.package),
@@ -170,7 +170,7 @@ layout.draw_section_title(t("status.models_title"))
 draw_models(model_roles)
 
 layout.draw_section_title(t("status.limits"))
-draw_limits(application.get_services(owner=owner).settings)
+draw_limits(get_application().services_for(owner).settings)
 
 layout.draw_section_title(t("spending.title"), help_text=t("spending.help"))
 spending.draw()

@@ -12,7 +12,7 @@ from pages.shared.escaping import escape_markdown
 from pages.shared.localization import current_language, format_local_time, format_number, format_size, t, value_label
 from pages.shared.login import current_owner
 from pages.shared.temporary_files import TEMPORARY_FILES
-from research import DataExport, DeletionSummary, RunNotStoppedError, StorageUsage, StoreError, application
+from research import DataExport, DeletionSummary, RunNotStoppedError, StorageUsage, StoreError, get_application
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 1.0  # interval of progress updates
@@ -41,7 +41,7 @@ COUNT_UNITS = {"runs": "run", "lookups": "answer", "library": "document", "table
 
 def draw_storage() -> None:
     """Draw a table of the stored data with location, size and count."""
-    usage = application.storage_usage()
+    usage = get_application().storage_usage()
     rows = errors.build_rows(
         lambda item: {
             "part": value_label("holding", item.name),
@@ -82,7 +82,7 @@ def _count_text(item: StorageUsage) -> str:
 def draw_export(*, is_local: bool) -> None:
     """Draw the export: a start button, its progress or the finished file."""
     st.markdown(t("export.text") if is_local else t("export.text_own"))
-    export = application.get_data_export(owner=current_owner())
+    export = get_application().data_exports.get(current_owner())
     if export and export.status == "making":
         _draw_export_progress()
         return
@@ -96,12 +96,12 @@ def draw_export(*, is_local: bool) -> None:
 
 
 def _start_export(includes_library: bool) -> None:
-    application.start_data_export(language=current_language(), include_library=includes_library, owner=current_owner())
+    get_application().data_exports.start(current_owner(), language=current_language(), include_library=includes_library)
 
 
 @st.fragment(run_every=POLL_SECONDS)
 def _draw_export_progress() -> None:
-    export = application.get_data_export(owner=current_owner())
+    export = get_application().data_exports.get(current_owner())
     if export is None or export.status != "making":
         st.rerun()
         return
@@ -109,7 +109,7 @@ def _draw_export_progress() -> None:
     label = t("export.making", done=format_number(export.done_count), total=format_number(export.total_count))
     st.progress(min(fraction, 1.0), text=label)
     if st.button(t("export.cancel"), key="export_cancel", icon=":material/close:"):
-        application.discard_data_export(owner=current_owner())
+        get_application().data_exports.discard(current_owner())
         st.rerun()
 
 
@@ -135,14 +135,14 @@ def _draw_ready_export(export: DataExport) -> None:
             t("export.discard"),
             key="export_discard",
             icon=":material/delete:",
-            on_click=lambda: application.discard_data_export(owner=current_owner()),
+            on_click=lambda: get_application().data_exports.discard(current_owner()),
         )
     st.caption(t("export.ready_text"))
 
 
 def _read_export(export_id: str) -> bytes:
     """Read an export of the current owner; the owner is checked again at the download."""
-    export = application.get_data_export(owner=current_owner())
+    export = get_application().data_exports.get(current_owner())
     if export is None or export.path is None or export.id != export_id:
         raise RuntimeError("there is no such file any more")
     return export.path.read_bytes()
@@ -212,7 +212,7 @@ def _delete_everything(*, is_local: bool, includes_library: bool) -> None:
     try:
         with st.spinner(t("wipe.going")):
             TEMPORARY_FILES.delete_owned(current_owner())
-            summary = application.delete_owner_data(
+            summary = get_application().delete_owner_data(
                 include_caches=is_local, include_library=includes_library, owner=current_owner()
             )
             if not is_local:

@@ -22,7 +22,7 @@ from pages.shared.localization import (
     t,
 )
 from pages.shared.login import current_owner
-from research import StoreError, application, prices_as_of
+from research import StoreError, get_application, prices_as_of
 
 RANGES_DAYS = (30, 90)
 MEASURES = ("cost", "tokens", "searches")
@@ -86,7 +86,7 @@ def read_usage(days: int) -> pd.DataFrame:
         return frame
     first = now.astimezone(zone).date() - timedelta(days=days - 1)
     since = datetime.combine(first, time(), zone)
-    rows = application.daily_usage(since=since, time_zone=zone, owner=current_owner())
+    rows = get_application().daily_usage(since=since, time_zone=zone, owner=current_owner())
     frame = pd.DataFrame([row.model_dump() for row in rows])
     if not frame.empty:
         frame["tokens"] = frame["input"] + frame["output"]

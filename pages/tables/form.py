@@ -11,7 +11,17 @@ import streamlit as st
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import t
 from pages.shared.login import current_owner
-from research import Column, ColumnType, Grid, Place, Row, application, rows_from_csv, rows_from_lines, rows_from_report
+from research import (
+    Column,
+    ColumnType,
+    Grid,
+    Place,
+    Row,
+    get_application,
+    rows_from_csv,
+    rows_from_lines,
+    rows_from_report,
+)
 
 COLUMN_TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
 MAX_RUNS = 30  # offered as sources of rows
@@ -59,7 +69,9 @@ def _import_file(file: Any) -> None:
 def _draw_run_import() -> None:
     """Draw the import of places, rows or papers from an earlier run."""
     recent = {
-        run.id: run for run in application.recent_runs(owner=current_owner(), limit=MAX_RUNS) if not run.options.table
+        run.id: run
+        for run in get_application().runs.recent_runs(owner=current_owner(), limit=MAX_RUNS)
+        if not run.options.table
     }
     if not recent:
         return
@@ -75,7 +87,7 @@ def _draw_run_import() -> None:
 
 
 def _import_run(run_id: str) -> None:
-    report = application.report(run_id, owner=current_owner())
+    report = get_application().runs.report(run_id, owner=current_owner())
     rows = rows_from_report(report) if report else ()
     if rows:
         _append_rows(rows)

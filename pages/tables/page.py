@@ -9,7 +9,7 @@ from pages.shared.escaping import escape_markdown
 from pages.shared.localization import format_local_time, format_number, t
 from pages.shared.login import current_owner
 from pages.tables import form
-from research import Grid, Plan, RunOptions, application
+from research import Grid, Plan, RunOptions, get_application
 
 MAX_TABLES = 20
 
@@ -41,7 +41,7 @@ def draw_form() -> None:
 
 def chosen_options() -> RunOptions | None:
     """Return the options with the selected sources, or None if no source is selected."""
-    defaults = application.get_services(owner=current_owner()).default_options()
+    defaults = get_application().services_for(current_owner()).default_options()
     chosen = st.session_state.get("table_sources", list(defaults.sources))
     return defaults.model_copy(update={"sources": tuple(chosen)}) if chosen else None
 
@@ -49,7 +49,7 @@ def chosen_options() -> RunOptions | None:
 def draw_estimate(grid: Grid) -> None:
     """Draw the number of cells and the estimated number of searches."""
     if chosen := chosen_options():
-        estimate = application.estimate_usage(chosen, plan=Plan(grid=grid), owner=current_owner())
+        estimate = get_application().estimate_usage(chosen, plan=Plan(grid=grid), owner=current_owner())
         cells = format_number(len(grid.rows) * len(grid.columns))
         st.caption(t("tables.costs", cells=cells, searches=format_number(estimate.searches)))
 
@@ -60,12 +60,16 @@ def start_table(question: str, grid: Grid | None) -> None:
         st.error(t("ask.no_sources"))
         return
     with run_navigation.catch_start_errors():
-        run_navigation.open_run(application.start_table(question, grid=grid, options=chosen, owner=current_owner()))
+        run_navigation.open_run(
+            get_application().start_table(question, grid=grid, options=chosen, owner=current_owner())
+        )
 
 
 def draw_earlier_tables() -> None:
     """Draw links to earlier tables, the latest first."""
-    tables = [table for table in application.recent_runs(owner=current_owner()) if table.options.table][:MAX_TABLES]
+    tables = [table for table in get_application().runs.recent_runs(owner=current_owner()) if table.options.table][
+        :MAX_TABLES
+    ]
     if not tables:
         return
     layout.draw_section_title(t("tables.earlier"))
@@ -89,7 +93,7 @@ def draw_start_page() -> None:
     """Draw the page without a selected run: forms, sources and earlier tables."""
     layout.draw_header(t("tables.title"), t("tables.lead"))
     draw_form()
-    defaults = application.get_services(owner=current_owner()).default_options()
+    defaults = get_application().services_for(current_owner()).default_options()
     run_options.draw_sources("table_sources", defaults.sources)
     draw_earlier_tables()
 

@@ -91,8 +91,11 @@ class DataExports:
         self._exports: dict[str, DataExport] = {}
         self._threads: dict[str, threading.Thread] = {}
 
-    def start(self, owner: str, language: str, *, include_library: bool) -> DataExport:
-        """Start an export unless one is being written. An earlier file is discarded."""
+    def start(self, owner: str, language: str = "en", *, include_library: bool = False) -> DataExport:
+        """Start an export unless one is being written, and return without waiting for it.
+
+        An earlier file is discarded. `include_library` adds the library's own documents.
+        """
         with self._lock:
             current = self._exports.get(owner)
             if current and current.status == "making":

@@ -119,7 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     code = EXIT_FAILED
     try:
         if args.folder:
-            research.application.get_application(args.data_dir)
+            research.get_application(args.data_dir)
         code = args.act(args)
     except (research.QuestionError, research.SettingError, research.StateError) as error:
         code = print_message(EXIT_USAGE, error)
@@ -137,6 +137,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _close_application() -> None:
     try:
-        research.application.close()
+        research.close_application()
     except (research.StoreError, KeyboardInterrupt, TimeoutError) as error:
         print_message(EXIT_FAILED, error)

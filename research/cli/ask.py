@@ -19,5 +19,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     check_output(args.output)
-    run = research.application.start_run(read_question(args), options=read_options(args))
+    run = research.get_application().runs.start(read_question(args), options=read_options(args))
     return follow_and_write(run, 0, args)

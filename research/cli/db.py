@@ -66,7 +66,9 @@ def execute(args: argparse.Namespace) -> int:
     if (bool(question) == bool(args.sql)) and (question or not args.file):
         raise CommandError(EXIT_USAGE, "db takes a question, or --sql with a statement.")
     database = args.database
-    if database and database not in {info.name for info in research.databases() if not info.wrong}:
+    if database and database not in {
+        info.name for info in research.get_application().databases.all() if not info.wrong
+    }:
         raise CommandError(EXIT_USAGE, f"There is no database {clean_line(database)}; --list lists them.")
     if args.file:
         database = _load_files(args, is_output=not (question or args.sql)).database
@@ -78,9 +80,9 @@ def execute(args: argparse.Namespace) -> int:
     if args.output and args.sql:
         return _export_rows(args.sql, args.output, database)
     answer = (
-        research.query_database(args.sql, database=database)
+        research.get_application().databases.query(args.sql, database=database)
         if args.sql
-        else research.ask_database(question, database=database)
+        else research.get_application().databases.ask(question, database=database)
     )
     if args.output and answer.status in ("answered", "partial"):
         _print_aside(clean_line(answer.answer) + "\n")
@@ -99,7 +101,7 @@ def execute(args: argparse.Namespace) -> int:
 def _print_unreadable(database: str) -> None:
     """Print the tables that the database cannot read, with the reasons."""
     language = terminal_language()
-    reasons = research.database_schema(database).unreadable
+    reasons = research.get_application().databases.schema(database).unreadable
     entries = [research.message("mark.aside", language, text=name, more=reason) for name, reason in reasons.items()]
     if entries:
         names = research.message("mark.list", language).join(entries)
@@ -109,7 +111,9 @@ def _print_unreadable(database: str) -> None:
 def _export_rows(statement: str | DatabaseAnswer, path: Path, database: str) -> int:
     """Write all rows to a file and print their number."""
     try:
-        export = research.export_rows(statement, path.expanduser(), _show_row_count, database=database)
+        export = research.get_application().databases.export_rows(
+            statement, path.expanduser(), _show_row_count, database=database
+        )
     except OSError as error:
         raise CommandError(EXIT_FAILED, f"{clean_line(str(path))} cannot be written: {error.strerror}.") from None
     if export.error:
@@ -130,7 +134,7 @@ def _show_row_count(rows: int) -> None:
 
 def _list_databases(*, print_json: bool) -> int:
     """Print the databases: name, description, and the problem of those that cannot be queried."""
-    databases, language = research.databases(), terminal_language()
+    databases, language = research.get_application().databases.all(), terminal_language()
     if print_json:
         records = [database.model_dump(mode="json") for database in databases]
         print_output(escape_json(dumps(records, ensure_ascii=False, indent=2)) + "\n")
@@ -167,7 +171,7 @@ def _load_files(args: argparse.Namespace, *, is_output: bool) -> Upload:
             detected = research.detect_tables(path)
             sheets = {table.sheet: correction for table in detected}
             sources.append((path, research.detect_tables(path, "", sheets)))
-        upload = research.load_files(sources, _show_progress)
+        upload = research.get_application().databases.load_files(sources, _show_progress)
     except research.UnreadableTableError as error:
         raise CommandError(EXIT_USAGE, error.message_in(language)) from None
     for table in upload.tables:

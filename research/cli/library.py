@@ -48,7 +48,7 @@ def _add_documents(args: argparse.Namespace) -> int:
     outcomes = 0
     failed = scanned_count = 0
     names: list[str] = []
-    for outcome in research.application.get_application().library.add_paths(path.expanduser() for path in args.paths):
+    for outcome in research.get_application().library.add_paths(path.expanduser() for path in args.paths):
         outcomes += 1
         failed += not outcome.is_ok
         names += [outcome.name] if outcome.is_ok else []
@@ -68,14 +68,14 @@ def _add_documents(args: argparse.Namespace) -> int:
         )
     if scanned_count:
         _read_scans()
-    if args.notebook and not research.application.add_to_notebook(args.notebook, names):
+    if args.notebook and not research.get_application().store.add_to_notebook("local", args.notebook, names):
         raise CommandError(EXIT_USAGE, f"--notebook {args.notebook!r}: not a valid name.")
     return EXIT_FAILED if failed else EXIT_ANSWERED
 
 
 def _read_scans() -> None:
     """Read the waiting scanned pages and print the progress; the remaining ones are read later."""
-    library = research.application.get_application().library
+    library = research.get_application().library
     last = ""
     while not library.scan_reader.wait(0.2):
         document_id, page = library.scan_reader.document_id, library.scan_reader.page
@@ -94,7 +94,7 @@ def _read_scans() -> None:
 
 
 def _list_documents(_: argparse.Namespace) -> int:
-    for entry in research.application.get_application().library.list_all():
+    for entry in research.get_application().library.list_all():
         title = _pad(shorten(entry.title, 40), 40)
         kind = "sample" if entry.is_sample else "own   "
         print_output(f"{entry.id:>6}  {kind}  {entry.passage_count:>5} passages  {title}  {clean_line(entry.name)}\n")
@@ -108,7 +108,7 @@ def _pad(text: str, columns: int) -> str:
 
 
 def _remove_documents(args: argparse.Namespace) -> int:
-    library = research.application.get_application().library
+    library = research.get_application().library
     entries = {entry.id: entry for entry in library.list_all()}
     for number in args.ids:
         if number not in entries:
@@ -126,7 +126,7 @@ def _remove_documents(args: argparse.Namespace) -> int:
 
 
 def _set_sample(args: argparse.Namespace) -> int:
-    library = research.application.get_application().library
+    library = research.get_application().library
     library.set_sample_enabled(args.state == "on")
     counts = library.count_documents()
     count = counts.own_count + counts.sample_count

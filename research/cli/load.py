@@ -23,8 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     check_output(args.output)
     try:
-        run = research.application.restore_report(args.file, save_folder=read_save_folder(args))
+        run = research.get_application().restore_report(args.file, save_folder=read_save_folder(args))
     except OSError as error:
         raise CommandError(EXIT_FAILED, f"{args.file} cannot be read: {error.strerror or error}.") from error
-    events = research.application.events(run.id)
-    return follow_and_write(research.application.resume_run(run.id) or run, events[-1].seq, args)
+    events = research.get_application().runs.events(run.id)
+    return follow_and_write(research.get_application().runs.resume(run.id) or run, events[-1].seq, args)

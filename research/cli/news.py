@@ -50,32 +50,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     check_output(args.output)
-    options = read_options(args, research.application.get_services().report_options())
+    options = read_options(args, research.get_application().services_for().report_options())
     limits = {"sections": args.sections, "reflections": args.reflections}
     run_options = options.model_copy(update={k: v for k, v in limits.items() if v is not None})
     topic = read_question(args)
-    watch = research.application.find_watch(topic) if args.changed else None
+    watch = research.get_application().watches.find(topic) if args.changed else None
     if watch:
         return _update_report(watch, args)
     if not args.sources and "news" not in run_options.sources:
-        needed = research.application.readiness()["news"].detail
+        needed = research.get_application().readiness()["news"].detail
         print_message(
             EXIT_ANSWERED,
             f"News search needs one of {needed}. The report uses the library instead.",
         )
-    run = research.application.start_report(topic, options=run_options, save_folder=read_save_folder(args))
+    run = research.get_application().start_report(topic, options=run_options, save_folder=read_save_folder(args))
     code = follow_and_write(run, 0, args)
-    if args.changed and (finished := research.application.get_run(run.id)) and finished.status == "done":
-        research.application.watch_topic(run.id)
+    if args.changed and (finished := research.get_application().runs.get_run(run.id)) and finished.status == "done":
+        research.get_application().watches.add(run.id)
     return code
 
 
 def _update_report(watch: WatchedTopic, args: argparse.Namespace) -> int:
     """Update the report of a watched topic, and write it if anything has changed."""
-    run = research.application.start_update(watch.id)
-    events = research.application.events(run.id)
+    run = research.get_application().watches.start_update(watch.id)
+    events = research.get_application().runs.events(run.id)
     follow_or_stop(run, events[-1].seq if events else 0)
-    report = research.application.report(run.id)
+    report = research.get_application().runs.report(run.id)
     coverage = report.answer.coverage if report and report.answer else None
     if report is None or report.run.status != "done" or (coverage and coverage.changes):
         return write_result(run.id, args)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import research
@@ -171,26 +172,24 @@ def add_json_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="JSON instead of text")
 
 
-def parse_count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 10:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 10")
-    return int(text)
+def whole_number(minimum: int, maximum: int, noun: str = "whole number") -> Callable[[str], int]:
+    """Return a parser of whole numbers within bounds."""
+
+    def parse(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or not minimum <= int(text) <= maximum:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a {noun} from {minimum} to {maximum}")
+        return int(text)
+
+    return parse
 
 
-def parse_section_count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 12:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 12")
-    return int(text)
+parse_count = whole_number(1, 10)
+parse_section_count = whole_number(1, 12)
+parse_port = whole_number(1, 65535, "port")
 
 
 def parse_round_count(text: str) -> int:
     return 0 if text == "0" else parse_count(text)
-
-
-def parse_port(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 1 to 65535")
-    return int(text)
 
 
 def parse_amount(text: str) -> float:

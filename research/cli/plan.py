@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     options = read_options(args)
-    plan = research.application.preview_plan(read_question(args), options=options)
-    estimate = research.application.estimate_usage(options, plan=plan)
+    plan = research.get_application().runs.preview_plan(read_question(args), options=options)
+    estimate = research.get_application().estimate_usage(options, plan=plan)
     if args.json:
         record = plan.model_dump(mode="json") | {"estimate": estimate.model_dump(mode="json")}
         print_output(escape_json(json.dumps(record, ensure_ascii=False, indent=2)) + "\n")

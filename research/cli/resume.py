@@ -23,14 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     check_output(args.output)
     run = find_run(args.run)
-    events = research.application.events(run.id)
-    report = research.application.report(run.id)
+    events = research.get_application().runs.events(run.id)
+    report = research.get_application().runs.report(run.id)
     if report and report.is_awaiting_clarification:
-        run = research.application.answer_clarification(run.id, args.answer or "") or run
+        run = research.get_application().runs.answer_clarification(run.id, args.answer or "") or run
     elif run.status == "waiting":
-        run = research.application.approve_run(run.id) or run
+        run = research.get_application().runs.approve(run.id) or run
     if args.more and run.status == "done":
-        run, events = research.application.extend_run(run.id) or run, []
+        run, events = research.get_application().runs.extend(run.id) or run, []
     if run.is_resumable:
-        run = research.application.resume_run(run.id, write_only=args.write) or run
+        run = research.get_application().runs.resume(run.id, write_only=args.write) or run
     return follow_and_write(run, events[-1].seq if events else 0, args)

@@ -37,11 +37,11 @@ def read_question(args: argparse.Namespace) -> str:
 
 
 def read_options(args: argparse.Namespace, default_options: RunOptions | None = None) -> RunOptions:
-    services = research.application.get_services()
+    services = research.get_application().services_for()
     default_options, sources = default_options or services.default_options(), None
     if args.sources is not None:
         sources = parse_sources(args.sources)
-    if args.notebook and args.notebook not in (notebooks := research.application.notebooks()):
+    if args.notebook and args.notebook not in (notebooks := research.get_application().store.notebooks("local")):
         available = f"there are: {', '.join(notebooks)}" if notebooks else "there are none"
         raise CommandError(EXIT_USAGE, f"--notebook {args.notebook!r}: no such notebook; {available}.")
     if args.notebook and "library" not in (sources or default_options.sources):
@@ -67,7 +67,7 @@ def read_options(args: argparse.Namespace, default_options: RunOptions | None = 
 
 def parse_sources(names: str) -> tuple[str, ...]:
     """Parse a list of sources such as `web,library`."""
-    known = research.application.get_services().sources
+    known = research.get_application().services_for().sources
     sources = tuple(dict.fromkeys(filter(None, names.replace(" ", "").split(","))))
     if not sources or not set(sources) <= set(known):
         raise CommandError(EXIT_USAGE, f"--sources {names!r}: the available sources are {', '.join(known)}.")
@@ -93,9 +93,7 @@ def read_save_folder(args: argparse.Namespace) -> Path | None:
     """Return the folder in which to save the report; None without --save."""
     if args.save is None:
         return None
-    return (
-        Path(args.save) if args.save else research.application.get_application().settings.reports_folder or Path.cwd()
-    )
+    return Path(args.save) if args.save else research.get_application().settings.reports_folder or Path.cwd()
 
 
 def follow_and_write(run: Run, after: int, args: argparse.Namespace) -> int:
@@ -111,7 +109,9 @@ def find_run(id_prefix: str) -> Run:
         CommandError: no run or several runs match.
     """
     matches = [
-        run for run in research.application.recent_runs(limit=10_000) if id_prefix and run.id.startswith(id_prefix)
+        run
+        for run in research.get_application().runs.recent_runs(limit=10_000)
+        if id_prefix and run.id.startswith(id_prefix)
     ]
     if len(matches) != 1:
         problem = "No run id starts" if not matches else f"{len(matches)} run ids start"
@@ -125,14 +125,14 @@ def follow_or_stop(run: Run, after: int) -> None:
         with ProgressDisplay() as screen:
             print_progress(run, after, screen)
     except KeyboardInterrupt:
-        research.application.stop_run(run.id)
-        for _ in research.application.follow_run(run.id):
+        research.get_application().runs.stop(run.id)
+        for _ in research.get_application().runs.follow(run.id):
             pass
 
 
 def write_result(run_id: str, args: argparse.Namespace) -> int:
     """Write the report of a run that has ended, and return the exit code."""
-    report = research.application.report(run_id)
+    report = research.get_application().runs.report(run_id)
     if getattr(args, "save", None) is not None:
         _print_saved_path(run_id)
     if report is None:
@@ -141,7 +141,7 @@ def write_result(run_id: str, args: argparse.Namespace) -> int:
 
 
 def _print_saved_path(run_id: str) -> None:
-    path, reason = research.application.saved_report(run_id)
+    path, reason = research.get_application().saved_report(run_id)
     if path or reason:
         print_message(EXIT_ANSWERED, f"The report is saved: {path}" if path else f"Not saved: {reason}.")
 
@@ -149,7 +149,7 @@ def _print_saved_path(run_id: str) -> None:
 def print_progress(run: Run, after: int, display: ProgressDisplay) -> None:
     start: datetime | None = None
     display.print_line(f"Run {run.id}")
-    for event in research.application.follow_run(run.id, after):
+    for event in research.get_application().runs.follow(run.id, after):
         start = start or event.time
         describe = LINES_BY_EVENT.get(event.kind)
         for text, style in describe(event) if describe else ():

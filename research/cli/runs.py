@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(_: argparse.Namespace) -> int:
-    print_output("".join(_run_line(run) for run in research.application.recent_runs()))
+    print_output("".join(_run_line(run) for run in research.get_application().runs.recent_runs()))
     return EXIT_ANSWERED
 
 

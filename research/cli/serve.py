@@ -37,7 +37,7 @@ def execute(args: argparse.Namespace) -> int:
     if app is None:
         raise CommandError(EXIT_FAILED, f"The pages are not installed: there is no {LAUNCHER_PATHS[0]}.")
     if args.data_dir:
-        research.application.get_application(args.data_dir)
+        research.get_application(args.data_dir)
     options = [f"--server.address={args.host}"] if args.host else []
     options += [f"--server.port={args.port}"] if args.port else []
     options += [

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     check_output(args.output)
     run = find_run(args.run)
-    report = research.application.report(run.id)
+    report = research.get_application().runs.report(run.id)
     if report is None:
         raise CommandError(EXIT_FAILED, f"Run {run.id} no longer exists.")
     if report.run.status == "done":

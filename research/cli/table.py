@@ -39,13 +39,13 @@ def execute(args: argparse.Namespace) -> int:
         raise CommandError(EXIT_USAGE, str(error)) from error
     options = _read_options(args, spec_options)
     if args.plan:
-        estimate = research.application.estimate_usage(options, plan=research.Plan(grid=grid))
+        estimate = research.get_application().estimate_usage(options, plan=research.Plan(grid=grid))
         cost = "" if not estimate.tokens else f", about {estimate.tokens:,} tokens"
         cells = len(grid.rows) * len(grid.columns)
         print_output(f"{cells} cells, at most {estimate.searches} searches{cost}\n")
         return EXIT_ANSWERED
     based_on = find_run(args.based_on).id if args.based_on else ""
-    run = research.application.start_table(grid=grid, options=options, based_on=based_on)
+    run = research.get_application().start_table(grid=grid, options=options, based_on=based_on)
     return follow_and_write(run, 0, args)
 
 
@@ -54,5 +54,5 @@ def _read_options(args: argparse.Namespace, spec_options: dict[str, Any]) -> res
     update = spec_options | {k: v for k, v in limits_of(args).items() if v is not None}
     if sources:
         update["sources"] = parse_sources(sources)
-    defaults = research.application.get_services().default_options()
+    defaults = research.get_application().services_for().default_options()
     return research.RunOptions.model_validate(defaults.model_dump() | update)

@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from research import data
+from research.core.urls import is_http_url
 
 FILE_NAME = "models.toml"
 ProviderProtocol = Literal["gemini", "openai", "anthropic", "ollama"]
@@ -111,7 +111,7 @@ def load_providers(folder: Path) -> Mapping[str, Provider]:
         raise ValueError(f"{folder / FILE_NAME} is not UTF-8") from None
     own = _parse_providers(text)
     for name, provider in own.items():
-        if not _is_http_url(provider.url) and not provider.address and provider.wire != "gemini":
+        if not is_http_url(provider.url) and not provider.address and provider.wire != "gemini":
             raise ValueError(f"[{name}] needs url, an address such as http://127.0.0.1:8000/v1")
     return {**shipped_providers(), **own}
 
@@ -134,11 +134,3 @@ def _parse_providers(text: str) -> Mapping[str, Provider]:
             field = ".".join(map(str, first["loc"]))
             raise ValueError(f"[{name}] {field}: {first['msg']}") from None
     return providers
-
-
-def _is_http_url(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:
-        return False

@@ -16,6 +16,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
+from research.core.urls import is_http_url
+
 FILE_NAME = "mcp.json"
 OFF = "off"  # setting value for no servers
 MAX_SERVERS = 50
@@ -65,7 +67,7 @@ class ToolServer(BaseModel):
             raise ValueError("it needs command or url, and not both")
         if self.type and bool(self.url) == (self.type == "stdio"):
             raise ValueError(f"type {self.type} does not go with {'url' if self.url else 'command'}")
-        if self.url and not _is_http_url(self.url):
+        if self.url and not is_http_url(self.url):
             raise ValueError("url must be an address such as https://example.org/mcp")
         return self
 
@@ -153,7 +155,7 @@ def _parse_server(name: str, entry: object, env: Mapping[str, str]) -> ToolServe
         if isinstance(values := fields.get(field), dict):
             fields[field] = dict(_substitute_variables(field, values, env, secrets))
     url = fields.get("url")
-    if isinstance(url, str) and _is_http_url(url):
+    if isinstance(url, str) and is_http_url(url):
         secrets.append(urlsplit(url).password or "")
     try:
         return ToolServer(**fields, name=name, secrets=tuple(map(SecretStr, filter(None, secrets))))
@@ -180,14 +182,6 @@ def _substitute_variables(
         if field == "headers" or _SECRET_NAME_PATTERN.search(name):
             secrets += [filled, *filled.split()[1:]]  # of "Bearer KEY" mask KEY as well
         yield name, filled
-
-
-def _is_http_url(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
 
 
 def server_secrets(servers: Iterable[ToolServer]) -> Iterator[str]:

@@ -70,6 +70,15 @@ _UNESCAPED_IN_PATH = _UNRESERVED | frozenset("!$&'()*,:=@")
 _UNESCAPED_IN_QUERY = _UNRESERVED | frozenset("!$'()*,:@/?[]")
 
 
+def is_http_url(url: str) -> bool:
+    """Return whether a text is an http(s) URL with a host and, if it names one, a valid port."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
 def find_urls(text: str) -> tuple[str, ...]:
     """Return the http and https URLs in a text, in order, without trailing punctuation."""
     return tuple(dict.fromkeys(filter(None, (_trim_url(match[0]) for match in _URL_IN_TEXT_PATTERN.finditer(text)))))

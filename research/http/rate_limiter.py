@@ -1,10 +1,16 @@
-"""Rate limiter: requests to a service wait for a slot, and waiting counts against no deadline."""
+"""Rate limiter: at most so many starts within any interval. Waiting counts against no deadline.
+
+Other limits are of another kind and have other names: `models.request_limits` also limits requests
+at the same time, the web server's token buckets refuse bursts of a browser, and the daily quota of
+map searches is counted in the store.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 import time
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -12,46 +18,65 @@ from research.core.deadlines import pause_deadlines
 from research.core.errors import ServiceError
 from research.core.records import EventEmitter
 
+MAX_KEYS = 10_000  # keys remembered; the one whose last start is longest ago is forgotten first
 process_count = 1  # processes that share the limit; each waits that many intervals
 
 
 @dataclass
 class RateLimiter:
-    """Starts one request per interval (seconds), across the threads and event loops of the process.
+    """Allows `max_starts` starts within any interval (seconds), for each key.
 
-    Use one limiter for each service. With several processes the interval is multiplied by their
-    number.
+    It works across the threads and event loops of the process. Use one limiter for each service. With
+    several processes the interval is multiplied by their number. `max_starts` of 0 is no limit.
     """
 
     interval_seconds: float
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    max_starts: int = 1
+    max_keys: int = MAX_KEYS
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _next_slot: float = float("-inf")
+    _starts: OrderedDict[str, deque[float]] = field(default_factory=OrderedDict)
 
-    def reserve(self, max_wait_seconds: float, service: str = "the service") -> float:
-        """Reserve the next slot and return the seconds until it.
+    def wait_seconds(self, key: str = "") -> float:
+        """Return the seconds until the next start is allowed."""
+        starts = self._starts.get(key, ())
+        if not starts or len(starts) < self.max_starts:
+            return 0.0
+        return max(0.0, starts[0] + self.interval_seconds * process_count - self.clock())
 
-        Raises:
-            ServiceError: The wait would exceed `max_wait_seconds`; no slot is reserved.
+    def reserve(self, max_wait_seconds: float, key: str = "") -> float:
+        """Reserve the next start and return the seconds until it.
+
+        If they exceed `max_wait_seconds`, nothing is reserved.
         """
+        if not self.max_starts:
+            return 0.0
         with self._lock:
-            now = self.clock()
-            slot = max(now, self._next_slot)
-            if slot - now > max_wait_seconds:
-                text = f"{service}: too many searches wait for their turn ({slot - now:.0f} s)"
-                raise ServiceError("quota", text)
-            self._next_slot = slot + self.interval_seconds * process_count
-            return slot - now
+            wait = self.wait_seconds(key)
+            if wait <= max_wait_seconds:
+                starts = self._starts.setdefault(key, deque(maxlen=self.max_starts))
+                starts.append(self.clock() + wait)
+                self._starts.move_to_end(key)
+            while len(self._starts) > self.max_keys:
+                self._starts.popitem(last=False)
+            return wait
 
     async def acquire(self, service: str, emit: EventEmitter, max_wait_seconds: float) -> None:
-        """Wait for the next slot and emit "queued" events before and after the wait.
+        """Wait for the next start and emit "queued" events before and after the wait.
 
         Raises:
             ServiceError: The wait would exceed `max_wait_seconds`.
         """
-        if (wait := self.reserve(max_wait_seconds, service)) > 0:
+        wait = self.reserve(max_wait_seconds)
+        if wait > max_wait_seconds:
+            raise ServiceError("quota", f"{service}: too many searches wait for their turn ({wait:.0f} s)")
+        if wait > 0:
             emit("queued", stage="search", what=service, over=False)
             with pause_deadlines():
                 await self.sleep(wait)
             emit("queued", stage="search", what=service, over=True)
+
+    def __len__(self) -> int:
+        """Return the number of keys remembered."""
+        return len(self._starts)

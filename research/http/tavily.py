@@ -12,9 +12,6 @@ from research.http.sanitize import keep_objects, tidy_text
 
 if TYPE_CHECKING:
     import httpx
-
-
-if TYPE_CHECKING:
     from tavily import AsyncTavilyClient
 
 KEY_SETTING = "TAVILY_API_KEY"

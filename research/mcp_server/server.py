@@ -7,14 +7,13 @@ For unexpected exceptions the message only has their type; the log has the detai
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 from anyio import to_thread
@@ -22,25 +21,31 @@ from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.shared.exceptions import McpError
-from pydantic import AnyUrl, BaseModel, ValidationError
+from pydantic import AnyUrl, BaseModel
 
 import research
 from research.core import settings
-from research.core.errors import ServiceError, mask_secrets, register_secrets
-from research.core.records import (
-    Column,
-    ColumnCoverage,
-    Event,
-    Evidence,
-    Finding,
-    Grid,
-    Report,
-    Row,
-    Run,
-    RunOptions,
-)
+from research.core.errors import register_secrets
+from research.core.records import Event, Finding, Report, Run
 from research.core.unknown_methods import reject_unknown_requests
-from research.mcp_server import schemas, serving
+from research.mcp_server import run_requests, schemas, serving
+from research.mcp_server.results import (
+    RUN_URI_PREFIX,
+    ToolCallError,
+    database_result,
+    error_message,
+    error_result,
+    library_result,
+    places_result,
+    replace_surrogates,
+    run_result,
+    run_summary,
+    table_result,
+    tool_result,
+)
+
+if TYPE_CHECKING:
+    from research import Application
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +54,6 @@ NOT_FOUND = -32002  # the protocol's error code for a missing resource
 DISCONNECT_CHECK_SECONDS = 0.5  # seconds between checks for a disconnected HTTP client
 STOP_TIMEOUT_SECONDS = 10.0  # seconds that a run may take to stop
 MAX_QUERY_CHARS = 160  # characters of a query in a line of progress
-RUN_URI_PREFIX = "sightline://runs/"
 RUN_URI_TEMPLATE = RUN_URI_PREFIX + "{run_id}"
 INSTRUCTIONS = (
     "Sightline answers a question with a report in which every citation opens a passage of its "
@@ -59,10 +63,6 @@ INSTRUCTIONS = (
 )
 
 _T = TypeVar("_T")
-
-
-class ToolCallError(Exception):
-    """A call that cannot be answered; the message is for the caller."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class SightlineServer(Server[Any, Any]):
     def close(self) -> None:
         """Release the data folder if it is open."""
         if self._is_open:
-            research.application.close()
+            research.close_application()
 
     # Tools and resources
 
@@ -204,28 +204,31 @@ class SightlineServer(Server[Any, Any]):
                 raise ToolCallError(f"There is no tool {name!r}; there are: {', '.join(self._tools)}.")
             return await tool.handler(tool.arguments_type.model_validate(arguments))
         except Exception as error:  # noqa: BLE001
-            return _error_result(_error_message(error, name))
+            return error_result(error_message(error, name))
 
     async def _run_in_thread(self, function: Callable[..., _T], *args: Any) -> _T:
-        """Call a blocking function in a thread; the event loop never calls the engine directly."""
+        """Call a blocking function with the application in a thread.
+
+        The event loop never calls the engine directly.
+        """
         return await to_thread.run_sync(partial(self._with_application, function, *args))
 
     def _with_application(self, function: Callable[..., _T], *args: Any) -> _T:
-        research.application.get_application(self._data_dir)
+        application = research.get_application(self._data_dir)
         self._is_open = True
-        return function(*args)
+        return function(application, *args)
 
     # Runs
 
     async def _run_research(self, arguments: schemas.ResearchArguments) -> types.CallToolResult:
         run, after = await self._run_in_thread(self._start_run, arguments)
         await self._wait_for_run(run, after)
-        return await self._run_in_thread(_run_result, run.id)
+        return await self._run_in_thread(_read_run, run.id)
 
     async def _run_table(self, arguments: schemas.TableArguments) -> types.CallToolResult:
         run, after = await self._run_in_thread(self._start_run, arguments)
         await self._wait_for_run(run, after)
-        return await self._run_in_thread(_table_result, run.id)
+        return await self._run_in_thread(_read_table, run.id)
 
     async def _wait_for_run(self, run: Run, after: int) -> None:
         """Report the progress of a run until it ends; stop it if no caller is left.
@@ -245,19 +248,21 @@ class SightlineServer(Server[Any, Any]):
                 with anyio.move_on_after(STOP_TIMEOUT_SECONDS, shield=True):
                     await to_thread.run_sync(_stop_and_wait, run.id, abandon_on_cancel=True)
 
-    def _start_run(self, arguments: schemas.ResearchArguments | schemas.TableArguments) -> tuple[Run, int]:
+    def _start_run(
+        self, application: Application, arguments: schemas.ResearchArguments | schemas.TableArguments
+    ) -> tuple[Run, int]:
         """Start or resume the run of a call; return it and the last event that already happened."""
-        known = research.application.get_run(arguments.run_id) if arguments.run_id else None
+        known = application.runs.get_run(arguments.run_id) if arguments.run_id else None
         if known is None:
-            run = _start_run(arguments)
+            run = run_requests.start_run(application, arguments)
             self._own_runs.add(run.id)
             return run, 0
-        if not _is_same_question(known, arguments):
+        if not run_requests.is_same_question(application, known, arguments):
             raise ToolCallError(f"The run {known.id} is of another question; use another run_id.")
-        after = max((event.seq for event in research.application.events(known.id)), default=0)
+        after = max((event.seq for event in application.runs.events(known.id)), default=0)
         if known.is_resumable:
             self._own_runs.add(known.id)
-            return research.application.resume_run(known.id) or known, after
+            return application.runs.resume(known.id) or known, after
         return known, after
 
     async def _follow_run(self, run_id: str, after: int) -> bool:
@@ -276,7 +281,7 @@ class SightlineServer(Server[Any, Any]):
         async with anyio.create_task_group() as group:
             if request is not None:
                 group.start_soon(watch)
-            await self._send_progress(research.application.follow_run(run_id, after))
+            await self._send_progress(research.get_application().runs.follow(run_id, after))
             group.cancel_scope.cancel()
         return is_disconnected
 
@@ -292,258 +297,96 @@ class SightlineServer(Server[Any, Any]):
             if line and token is not None:
                 count += 1
                 await context.session.send_progress_notification(
-                    token, count, message=_replace_surrogates(line), related_request_id=str(context.request_id)
+                    token, count, message=replace_surrogates(line), related_request_id=str(context.request_id)
                 )
 
     async def _read_report(self, arguments: schemas.ReportArguments) -> types.CallToolResult:
-        return await self._run_in_thread(_run_result, arguments.run_id)
+        return await self._run_in_thread(_read_run, arguments.run_id)
 
     async def _list_runs(self, arguments: schemas.ListRunsArguments) -> types.CallToolResult:
-        runs = await self._run_in_thread(partial(research.application.recent_runs, limit=arguments.limit))
-        run_list = schemas.RunList(runs=[_run_summary(run) for run in runs])
+        runs = await self._run_in_thread(lambda application: application.runs.recent_runs(limit=arguments.limit))
+        run_list = schemas.RunList(runs=[run_summary(run) for run in runs])
         lines = [
             f"- {summary.run} ({summary.status}, {summary.created}): {summary.question}" for summary in run_list.runs
         ]
-        return _tool_result("\n".join(lines) or "There are no runs yet.", run_list)
+        return tool_result("\n".join(lines) or "There are no runs yet.", run_list)
 
-    def _list_resources(self) -> list[types.Resource]:
+    def _list_resources(self, application: Application) -> list[types.Resource]:
         return [
             types.Resource(
                 uri=AnyUrl(RUN_URI_PREFIX + run.id),
                 name=run.id,
-                title=_replace_surrogates(run.question),
+                title=replace_surrogates(run.question),
                 description=f"{run.status}, {run.created.isoformat(timespec='seconds')}",
                 mimeType="text/markdown",
             )
-            for run in research.application.recent_runs(limit=MAX_RESOURCES)
+            for run in application.runs.recent_runs(limit=MAX_RESOURCES)
         ]
 
-    def _read_resource(self, uri: str) -> str:
+    def _read_resource(self, application: Application, uri: str) -> str:
         run_id = uri.removeprefix(RUN_URI_PREFIX)
-        report = _report_without_remarks(run_id) if uri.startswith(RUN_URI_PREFIX) else None
+        report = _report_without_remarks(application, run_id) if uri.startswith(RUN_URI_PREFIX) else None
         if report is None:
             raise McpError(types.ErrorData(code=NOT_FOUND, message="There is no such run."))
-        return _replace_surrogates(research.report_markdown(report, research.number_report_answer(report)))
+        return replace_surrogates(research.report_markdown(report, research.number_report_answer(report)))
 
     # Single sources
 
     async def _search_library(self, arguments: schemas.LibrarySearchArguments) -> types.CallToolResult:
-        def search() -> Sequence[research.SearchHit]:
-            names = _notebook_documents(arguments.notebook) if arguments.notebook else None
-            return research.application.get_application().library.search(
-                arguments.query, limit=arguments.limit, names=names
-            )
+        def search(application: Application) -> Sequence[research.SearchHit]:
+            notebook = arguments.notebook
+            names = run_requests.notebook_documents(application, notebook) if notebook else None
+            return application.library.search(arguments.query, limit=arguments.limit, names=names)
 
         hits = await self._run_in_thread(search)
-        passages = [
-            schemas.LibraryPassage(
-                document=hit.document_id, title=hit.title, name=hit.name, heading=hit.heading,
-                page=hit.page, url=hit.url, sample=hit.is_sample, ocr=hit.is_ocr, text=hit.text,
-            )
-            for hit in hits
-        ]  # fmt: skip
-        excerpts = [f"{hit.title} — {hit.heading}\n{hit.text}" for hit in hits]
-        text = "\n\n".join(excerpts) or "Nothing in the library has these words."
-        return _tool_result(text, schemas.LibraryResult(passages=passages))
+        return library_result(hits)
 
     async def _find_places(self, arguments: schemas.PlacesArguments) -> types.CallToolResult:
-        if arguments.query and not (arguments.near or arguments.keywords):
-            find = partial(research.application.find_places, arguments.query)
-        elif arguments.near and arguments.keywords and not arguments.query:
-            find = partial(research.application.search_around, arguments.near, arguments.keywords, arguments.radius)
-        else:
+        query, near, keywords = arguments.query, arguments.near, arguments.keywords
+
+        def find(application: Application) -> Finding:
+            if query and not (near or keywords):
+                return application.places.find(query)
+            if near and keywords and not query:
+                return application.places.search_around(near, keywords, arguments.radius)
             raise ToolCallError("Give either query, or near and keywords.")
-        finding: Finding = await self._run_in_thread(find)
-        if finding.reason not in (None, "empty"):
-            raise ToolCallError(f"{finding.reason}: {finding.message}" if finding.message else finding.reason)
-        places = [place for item in finding.evidence if (place := _to_place(item))]
-        facts = [item.passages[0].text for item in finding.evidence if not item.place]
-        note = "\n".join(filter(None, [finding.message, *facts]))
-        lines = [_place_line(place) for place in places]
-        text = "\n".join(filter(None, [note, *lines])) or "Nothing was found."
-        return _tool_result(text, schemas.PlacesResult(places=places, provider=finding.provider, note=note))
+
+        finding = await self._run_in_thread(find)
+        return places_result(finding)
 
     async def _ask_database(self, arguments: schemas.DatabaseArguments) -> types.CallToolResult:
-        query = partial(research.ask_database, arguments.question, database=arguments.database)
-        result = await self._run_in_thread(query)
-        if result.status in ("refused", "failed"):
-            raise ToolCallError(result.answer or f"The database has {result.status}.")
-        rows = result.model_dump(mode="json", include={"rows"})["rows"]
-        table = schemas.DatabaseResult(
-            status=result.status,
-            answer=result.answer,
-            sql=result.sql,
-            columns=list(result.columns),
-            rows=[[row[name] for name in result.columns] for row in rows[: arguments.limit]],
-            count=result.count,
-            more=result.truncated or result.count > arguments.limit,
-            coverage="; ".join(map(_coverage_text, result.coverage)),
-        )
-        lines = ["\t".join(table.columns)] + ["\t".join(map(_cell_text, row)) for row in table.rows]
-        parts = [table.answer, table.coverage, table.sql, "\n".join(lines) if table.columns else ""]
-        return _tool_result("\n\n".join(filter(None, parts)), table)
-
-
-# Arguments and results
-
-
-def _start_run(arguments: schemas.ResearchArguments | schemas.TableArguments) -> Run:
-    run_id = arguments.run_id or ""
-    if isinstance(arguments, schemas.ResearchArguments):
-        return research.application.start_run(arguments.question, options=_run_options(arguments), run_id=run_id)
-    return research.application.start_table(
-        grid=_to_grid(arguments), options=_run_options(arguments), run_id=run_id, based_on=arguments.based_on or ""
-    )
-
-
-def _to_grid(arguments: schemas.TableArguments) -> Grid:
-    rows = (Row(id=f"r{n}", name=r.name, about=r.about) for n, r in enumerate(arguments.rows, 1))
-    columns = (Column(id=f"c{n}", **c.model_dump()) for n, c in enumerate(arguments.columns, 1))
-    return Grid(title=arguments.title, rows=tuple(rows), columns=tuple(columns))
-
-
-def _is_same_question(run: Run, arguments: schemas.ResearchArguments | schemas.TableArguments) -> bool:
-    """Return whether a run has the question or the table of a call."""
-    if isinstance(arguments, schemas.ResearchArguments):
-        return not run.options.table and run.question == arguments.question
-    report = research.application.report(run.id)
-    plan = report.plan if report else None
-    return run.options.table and (plan is None or plan.grid == _to_grid(arguments))
-
-
-def _run_options(arguments: schemas.ResearchArguments | schemas.TableArguments) -> RunOptions:
-    """Return the options of a run: the default options with those of the call.
-
-    Approval of the plan and clarifying questions are off, because no person is present.
-    """
-    services = research.application.get_services()
-    queries, loops, notebook = None, None, None
-    if isinstance(arguments, schemas.ResearchArguments):
-        notebook = arguments.notebook
-        queries, loops = schemas.EFFORTS.get(arguments.effort or "", (None, None))
-        queries = arguments.queries or queries
-        loops = loops if arguments.loops is None else arguments.loops
-    if unknown := sorted(set(arguments.sources or ()) - set(services.sources)):
-        available = ", ".join(services.sources)
-        raise ToolCallError(f"There is no source {unknown[0]!r}; there are: {available}.")
-    if notebook:
-        _notebook_documents(notebook)
-        if "library" not in (arguments.sources or services.default_options().sources):
-            raise ToolCallError("The library is not among the sources, so no notebook can be quoted.")
-    chosen = {
-        "notebook": notebook,
-        "queries": queries,
-        "loops": loops,
-        "sources": tuple(dict.fromkeys(arguments.sources)) if arguments.sources else None,
-        "approve": False,
-        "clarify": False,
-    }
-    update = {name: value for name, value in chosen.items() if value is not None}
-    return services.default_options().model_copy(update=update)
-
-
-def _notebook_documents(notebook: str) -> Sequence[str]:
-    """Return the names of the documents of a notebook."""
-    known = research.application.notebooks()
-    if notebook not in known:
-        available = ", ".join(known) or "there are none"
-        raise ToolCallError(f"There is no notebook {notebook!r}; there are: {available}.")
-    return known[notebook]
+        question, database = arguments.question, arguments.database
+        answer = await self._run_in_thread(lambda application: application.databases.ask(question, database=database))
+        return database_result(answer, arguments.limit)
 
 
 def _stop_and_wait(run_id: str) -> None:
     """Stop a run and wait until it has ended."""
-    research.application.stop_run(run_id)
-    for _ in research.application.follow_run(run_id):
+    runs = research.get_application().runs
+    runs.stop(run_id)
+    for _ in runs.follow(run_id):
         pass
 
 
-def _report_without_remarks(run_id: str) -> Report | None:
+def _report_without_remarks(application: Application, run_id: str) -> Report | None:
     """Return a report without its reader's remarks, which are for people and not for models."""
-    report = research.application.report(run_id)
+    report = application.runs.report(run_id)
     return report and report.model_copy(update={"remarks": ()})
 
 
-def _run_result(run_id: str) -> types.CallToolResult:
-    """Return the report of a run as text and data."""
-    report = _report_without_remarks(run_id)
+def _get_report(application: Application, run_id: str) -> Report:
+    report = _report_without_remarks(application, run_id)
     if report is None:
         raise ToolCallError(f"There is no run {run_id!r}; list_runs names those that there are.")
-    run, answer = report.run, research.number_report_answer(report)
-    data = json.loads(research.report_json(report, answer))
-    cites = [
-        schemas.CitedPassage(
-            number=source["number"],
-            title=source["title"],
-            url=source["url"],
-            notice=source["notice"],
-            passage=passage["text"],
-        )
-        for source in data["sources"]
-        for passage in source["passages"]
-    ]
-    names = set(schemas.FailedStep.model_fields)
-    failures = [schemas.FailedStep(**{name: item[name] for name in names}) for item in data["failures"]]
-    result = schemas.RunResult(
-        run=run.id, status=run.status, question=run.question, answer=data["answer"], citations=cites, failures=failures
-    )
-    return _status_result(report, result)
+    return report
 
 
-def _table_result(run_id: str) -> types.CallToolResult:
-    """Return a table as text and data."""
-    fields = _run_result(run_id).structuredContent or {}
-    report = _report_without_remarks(run_id)
-    assert report is not None
-    table = None
-    if research.has_cited_table(report):
-        table = json.loads(research.export_report(report, research.number_report_answer(report), "table.json"))
-    return _status_result(report, schemas.TableResult(**fields, table=table))
+def _read_run(application: Application, run_id: str) -> types.CallToolResult:
+    return run_result(_get_report(application, run_id))
 
 
-def _status_result(report: Report, result: schemas.RunResult) -> types.CallToolResult:
-    run, text = report.run, research.report_markdown(report, research.number_report_answer(report))
-    if run.status == "failed":
-        why = f"The run {run.id} has failed: {run.error}. Call again with this run_id to go on."
-        return _tool_result(f"{why}\n\n{text}", result, is_error=True)
-    return _tool_result(text, result)
-
-
-def _run_summary(run: Run) -> schemas.RunSummary:
-    return schemas.RunSummary(
-        run=run.id,
-        question=run.question,
-        status=run.status,
-        created=run.created.isoformat(timespec="seconds"),
-        finished=run.finished.isoformat(timespec="seconds") if run.finished else None,
-        uri=RUN_URI_PREFIX + run.id,
-    )
-
-
-def _to_place(evidence: Evidence) -> schemas.FoundPlace | None:
-    place = evidence.place
-    if place is None:
-        return None
-    shared = set(schemas.FoundPlace.model_fields) - {"url"}
-    return schemas.FoundPlace(**place.model_dump(include=shared), url=evidence.url)
-
-
-def _place_line(place: schemas.FoundPlace) -> str:
-    distance = f"{place.distance} m" if place.distance is not None else ""
-    rating = f"{place.rating:g} of 5" if place.rating is not None else ""
-    facts = filter(None, (place.address, distance, rating, place.hours, f"{place.lng:.6f},{place.lat:.6f}"))
-    return f"- {place.name}: {'; '.join(facts)}{' (sample)' if place.sample else ''}"
-
-
-def _coverage_text(coverage: ColumnCoverage) -> str:
-    columns, scope = ", ".join(coverage.columns), " of a subquery" if coverage.part else ""
-    if coverage.known is None:
-        return f"{columns}: in how many rows{scope} it is known could not be counted"
-    return f"{columns}: known in {coverage.known} of {coverage.rows} rows{scope}"
-
-
-def _cell_text(value: object) -> str:
-    return "" if value is None else " ".join(str(value).split())
+def _read_table(application: Application, run_id: str) -> types.CallToolResult:
+    return table_result(_get_report(application, run_id))
 
 
 def _progress_line(event: Event) -> str:
@@ -577,36 +420,6 @@ def _progress_line(event: Event) -> str:
     return ""
 
 
-def _replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which pages may contain, so that the text can be encoded."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def _tool_result(text: str, result: BaseModel, *, is_error: bool = False) -> types.CallToolResult:
-    data = json.loads(_replace_surrogates(json.dumps(result.model_dump(mode="json"), ensure_ascii=False)))
-    content: list[types.ContentBlock] = [types.TextContent(type="text", text=_replace_surrogates(text))]
-    return types.CallToolResult(content=content, structuredContent=data, isError=is_error)
-
-
-def _error_result(message: str) -> types.CallToolResult:
-    content: list[types.ContentBlock] = [types.TextContent(type="text", text=_replace_surrogates(message))]
-    return types.CallToolResult(content=content, isError=True)
-
-
-def _error_message(error: Exception, tool: str) -> str:
-    """Return the message about an exception, without secrets."""
-    if isinstance(error, ValidationError):
-        problems = error.errors(include_url=False, include_input=False)
-        messages = (f"{'.'.join(map(str, problem['loc'])) or 'the call'}: {problem['msg']}" for problem in problems)
-        return mask_secrets("; ".join(messages))
-    known = (ToolCallError, ServiceError, research.RateLimitError, research.QuestionError, research.SettingError,
-             research.StoreError)  # fmt: skip
-    if isinstance(error, known):
-        return mask_secrets(str(error))
-    log.error("%s failed", tool, exc_info=error)
-    return f"{tool} failed ({type(error).__name__}); the log of the server has the details."
-
-
 # The process
 
 
@@ -616,7 +429,7 @@ def serve_mcp_stdio(data_dir: Path | None = None) -> None:
     Raises:
         SettingError: a setting is not usable.
     """
-    register_secrets(settings.load_settings(data_dir=data_dir).secrets)
+    register_secrets(research.application.load_settings(data_dir).secrets)
     server = SightlineServer(data_dir)
     try:
         asyncio.run(serving.serve_stdio(server))
@@ -644,7 +457,7 @@ def serve_mcp_http(
         SettingError: a setting is not usable, or there is no token.
         OSError: the address cannot be bound.
     """
-    loaded = settings.load_settings(data_dir=data_dir)
+    loaded = research.application.load_settings(data_dir)
     register_secrets(loaded.secrets)
     token = loaded.mcp_token.get_secret_value()
     if not token:

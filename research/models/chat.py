@@ -11,17 +11,15 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass
-from math import ceil
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from contextlib import aclosing
+from datetime import date
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from research.core import tracing
 from research.core.errors import ServiceError
-from research.core.records import EventEmitter, Stage, Usage
-from research.core.settings import Settings
+from research.core.records import EventEmitter, RunOptions, Stage, Usage
+from research.core.settings import Role
 from research.core.text.tokenizer import is_blank
 from research.models.capabilities import (
     THINKING,
@@ -35,67 +33,45 @@ from research.models.clients import STREAM_TIMEOUT_FACTOR, ModelClients
 from research.models.context_lengths import MIN_CONTEXT_TOKENS, context_length, reduce_token_budget
 from research.models.errors import PromptTooLongError, UnsupportedFeatureError, classify_error
 from research.models.gemini import bind_functions
-from research.models.lenient_json import parse_single
 from research.models.output_parsing import OutputFormatError, clean_output, join_chunks, parse_object
 from research.models.prompt_overflow import PromptOverflow
-from research.models.roles import ModelSpec, is_usable, missing_setting
+from research.models.prompting import MessagesBuilder, Prompt, PromptBuilder, count_tokens, message_text, to_messages
+from research.models.replies import (
+    ModelReply,
+    UnfinishedStreamError,
+    check_tool_message,
+    complete_text,
+    finish_reason,
+    is_cut_off,
+    streamed_reply,
+)
+from research.models.retries import missing_key_error, retry
+from research.models.roles import ModelSpec, is_usable
 from research.models.token_counts import estimate_tokens, fill_missing_counts, minimum_tokens
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, BaseMessage
     from langchain_core.runnables import RunnableConfig
 
-BACKOFF_SECONDS = 0.5  # before the second attempt; doubled for each further one
 EMIT_INTERVAL_SECONDS = 0.05  # minimum interval between two text events; chunks arrive faster
 MAX_LISTED_PARTS = 10  # maximum number of unreadable parts to report
 _NO_CALLBACKS: RunnableConfig = {"callbacks": []}
 _T = TypeVar("_T")
-_A = TypeVar("_A")
 _M = TypeVar("_M", bound=BaseModel)
 _P = TypeVar("_P", bound="Prompt | Sequence[BaseMessage]")
 
-_CONTEXT_FULL = "model_context_window_exceeded"
-_CUT_REASONS = {"max_tokens", "length", _CONTEXT_FULL}
-_EMPTY_REASONS = {"none", "null", "finish_reason_unspecified"}
-_BLOCK_REASONS = {
-    "safety", "recitation", "content_filter", "blocklist", "prohibited_content", "spii", "language",
-    "refusal", "sensitive",
-}  # fmt: skip
-# Finish reasons of interrupted texts: of Zhipu, DeepSeek, OpenRouter, vLLM and SGLang.
-_BROKEN_REASONS = {"network_error", "insufficient_system_resource", "error", "abort", "aborted"}
 
+class ChatProvider(Protocol):
+    """The chat models by role, and what their prompts depend on."""
 
-class Prompt(NamedTuple):
-    """A prompt: our rules, and the task with all outside text."""
-
-    system: str
-    user: str
-
-    def with_suffix(self, text: str) -> Prompt:
-        """Return the prompt with text appended to the task."""
-        return Prompt(self.system, self.user + text)
+    def chat(self, role: Role, options: RunOptions | None = None) -> Chat:
+        """Return the model of a role, which the options may change."""
 
     @property
-    def token_count(self) -> int:
-        """Estimated number of tokens."""
-        return estimate_tokens(self.system) + estimate_tokens(self.user)
+    def today(self) -> date: ...
 
-
-PromptBuilder = Callable[[int], Prompt]  # builds a prompt of at most so many tokens
-MessagesBuilder = Callable[[int], Sequence["BaseMessage"]]  # the same for a conversation
-
-
-@dataclass(frozen=True)
-class ModelReply:
-    """A text. `is_cut`: the model reached its output limit; `error`: the text was interrupted."""
-
-    text: str
-    is_cut: bool = False
-    error: ServiceError | None = None
-
-
-class UnfinishedStreamError(ServiceError):
-    """A stream that could not be read to its end; a request without streaming may succeed."""
+    @property
+    def max_result_chars(self) -> int: ...
 
 
 class Chat:
@@ -178,8 +154,8 @@ class Chat:
         return await self._ask_within_budget(prompt, ask)
 
     async def _ask_text(self, prompt: Prompt, stage: Stage, emit: EventEmitter, can_shrink: bool) -> ModelReply:
-        message = await self._invoke(_to_messages(prompt), {}, stage, emit, can_shrink=can_shrink)
-        return ModelReply(_complete_text(message, self.spec), is_cut=_finish_reason(message) in _CUT_REASONS)
+        message = await self._invoke(to_messages(prompt), {}, stage, emit, can_shrink=can_shrink)
+        return ModelReply(complete_text(message, self.spec), is_cut=is_cut_off(message))
 
     async def stream_text(self, prompt: Prompt | PromptBuilder, stage: Stage, emit: EventEmitter) -> ModelReply:
         """Stream a text and return it whole.
@@ -246,12 +222,7 @@ class Chat:
 
         async def attempt(messages: Sequence[BaseMessage], whole: bool) -> AIMessage:
             message = await self._invoke(list(messages), {}, stage, emit, tools, can_shrink=whole)
-            finish = _finish_reason(message)
-            if finish.startswith("malformed"):
-                raise ServiceError("malformed", f"{self.spec} stopped ({finish})", is_retryable=True)
-            if finish in _BLOCK_REASONS:
-                raise ServiceError("blocked", f"{self.spec} stopped ({finish})")
-            return _parse_invalid_calls(message)
+            return check_tool_message(message, self.spec)
 
         tool_tokens = estimate_tokens(json.dumps(list(tools), ensure_ascii=False))
         build = (lambda room: messages(room - tool_tokens)) if callable(messages) else messages
@@ -276,14 +247,14 @@ class Chat:
         try:
             return await ask(prompt, True)
         except PromptTooLongError as error:
-            if (sent := _count_tokens(prompt)) < MIN_CONTEXT_TOKENS:
+            if (sent := count_tokens(prompt)) < MIN_CONTEXT_TOKENS:
                 raise
             budget = reduce_token_budget(error.overflow.max_tokens, error.overflow.prompt_tokens, sent)
             try:
                 prompt = build(budget)
             except ServiceError:  # the smaller prompt would be empty
                 raise error from None
-            if _count_tokens(prompt) >= sent:
+            if count_tokens(prompt) >= sent:
                 raise
         answer = await ask(prompt, False)
         self._clients.limit_token_budget(self.spec, budget)
@@ -301,7 +272,7 @@ class Chat:
             arguments = json_arguments(self.spec, mode, schema)
             try:
                 message = await self._invoke(
-                    _to_messages(prompt.with_suffix(instructions)), arguments, stage, emit, can_shrink=can_shrink
+                    to_messages(prompt.with_suffix(instructions)), arguments, stage, emit, can_shrink=can_shrink
                 )
             except UnsupportedFeatureError:
                 if index + 1 == len(modes):
@@ -309,8 +280,8 @@ class Chat:
                 continue
             # Another call may have removed more modes.
             capabilities.json_modes = min(capabilities.json_modes, modes[index:], key=len)
-            text = _complete_text(message, self.spec)
-            if _finish_reason(message) in _CUT_REASONS:
+            text = complete_text(message, self.spec)
+            if is_cut_off(message):
                 raise ServiceError("cut off", f"{self.spec} reached its limit of output in the JSON")
             return text
         raise AssertionError("there is always a way to ask")
@@ -440,7 +411,7 @@ class Chat:
                     now = loop.time()
                     clock.reschedule(min(now + idle, end))
                     usages.append(chunk.usage_metadata)
-                    if _finish_reason(chunk) or chunk.response_metadata.get("prompt_feedback"):
+                    if finish_reason(chunk) or chunk.response_metadata.get("prompt_feedback"):
                         last = chunk
                     received.append(str(chunk.text))
                     if chunk.text and now >= next_emit:
@@ -449,33 +420,14 @@ class Chat:
                             now + EMIT_INTERVAL_SECONDS,
                         )
         except Exception as error:
-            failure = self._to_service_error(error)
-            if failure.reason == "timeout" and usages:
-                too_slow = f"was still answering after {idle * STREAM_TIMEOUT_FACTOR:g} s"
-                problem = too_slow if loop.time() >= end else f"sent nothing more for {idle:g} s"
-                failure = ServiceError("timeout", f"{self.spec} {problem}")
-            elif failure.reason == "malformed" or (usages and failure.reason == "unavailable"):
-                failure = UnfinishedStreamError(
-                    failure.reason, failure.message, is_retryable=True, retry_after_seconds=failure.retry_after_seconds
-                )
-            if last is None or not _finish_reason(last):  # otherwise only data after the text was lost
-                raise failure from error
+            if last is None or not finish_reason(last):  # otherwise only data after the text was lost
+                raise self._stream_error(error, has_begun=bool(usages), is_over=loop.time() >= end) from error
         finally:
             if usages:  # the answer has begun
                 prompt_tokens = self._emit_usage(usages, sent, join_chunks(received), stage, emit)
         self._check_token_count(prompt_tokens, sent, can_shrink, stage, emit)
         text = _emit_new_text(clean_output(join_chunks(received)), emitted, emit)
-        blank = is_blank(text)
-        if last is None or _finish_reason(last) in _BROKEN_REASONS:
-            if not blank:
-                raise UnfinishedStreamError("unreachable", f"{self.spec} broke off", is_retryable=True)
-            raise ServiceError("malformed", f"{self.spec} answered without a text", is_retryable=True)
-        if _finish_reason(last) in _CUT_REASONS and not blank:
-            return ModelReply(text, is_cut=True)
-        if _finish_reason(last) in _BLOCK_REASONS and not blank:
-            raise ServiceError("blocked", f"{self.spec} stopped ({_finish_reason(last)})")
-        _check_reply(last, text, self.spec)
-        return ModelReply(text)
+        return streamed_reply(last, text, self.spec)
 
     async def _load_model(self) -> Any:
         if not is_usable(self.spec, self._settings):
@@ -489,10 +441,23 @@ class Chat:
             return ServiceError("timeout", f"{self.spec} did not answer within {limit:g} s")
         return converted
 
+    def _stream_error(self, error: Exception, *, has_begun: bool, is_over: bool) -> ServiceError:
+        """Return the error of a stream; `is_over` if the time for all of it has passed."""
+        failure, idle = self._to_service_error(error), self._settings.model_timeout
+        if failure.reason == "timeout" and has_begun:
+            too_slow = f"was still answering after {idle * STREAM_TIMEOUT_FACTOR:g} s"
+            problem = too_slow if is_over else f"sent nothing more for {idle:g} s"
+            return ServiceError("timeout", f"{self.spec} {problem}")
+        if failure.reason == "malformed" or (has_begun and failure.reason == "unavailable"):
+            return UnfinishedStreamError(
+                failure.reason, failure.message, is_retryable=True, retry_after_seconds=failure.retry_after_seconds
+            )
+        return failure
+
     # Retries and usage
 
     async def _retry(self, call: Callable[[], Awaitable[_T]], stage: Stage, emit: EventEmitter) -> _T:
-        return await retry(call, _identity, self.spec, self._clients, stage, emit)
+        return await retry(call, lambda answer: answer, self.spec, self._clients, stage, emit)
 
     def _emit_usage(
         self, usages: Sequence[Any], sent_text: str, written_text: str, stage: Stage, emit: EventEmitter
@@ -511,88 +476,6 @@ class Chat:
         return usage.input
 
 
-async def retry(
-    call: Callable[[], Awaitable[_A]],
-    parse: Callable[[_A], _T],
-    spec: ModelSpec,
-    clients: ModelClients,
-    stage: Stage,
-    emit: EventEmitter,
-) -> _T:
-    """Call until a call succeeds and its answer can be parsed, within the configured limits.
-
-    Only retryable errors are repeated. The answer is parsed after the rate-limiter slot has been
-    released and waiting calls have sent their requests. A delay that the service demands is
-    observed; after a final quota error with a delay, later calls fail until it is over. A call that
-    our own limits hold back emits "queued" events before and after; no deadline runs meanwhile.
-
-    Raises:
-        ServiceError: The last attempt's error, or one whose wait would be too long.
-    """
-    settings, cooldown = clients.settings, clients.cooldown(spec, for_search=stage == "search")
-    if (remaining := cooldown.remaining_seconds) > 0:
-        message = f"{cooldown.message} (possible again in {ceil(remaining)} s)"
-        raise ServiceError("quota", message, hint=cooldown.hint, retry_after_seconds=remaining)
-
-    def queued(waits: bool) -> None:
-        emit("queued", stage=stage, what=str(spec), over=not waits)
-
-    limiter = clients.limiter(spec.provider, spec.is_report_server)
-    attempts = settings.model_attempts
-    for attempt in range(1, attempts + 1):
-        try:
-            async with AsyncExitStack() as turn:
-                await turn.enter_async_context(limiter.acquire(queued))
-                with tracing.trace_model_call(spec.provider, spec.name, stage, attempt):
-                    answer = await call()
-                    await turn.aclose()
-                    await limiter.yield_to_waiters()
-                    return parse(answer)
-        except ServiceError as error:
-            wait = (
-                BACKOFF_SECONDS * 2 ** (attempt - 1) if error.retry_after_seconds is None else error.retry_after_seconds
-            )
-            is_too_long = error.retry_after_seconds is not None and error.retry_after_seconds > settings.retry_wait
-            is_last = is_too_long or attempt == attempts or not error.is_retryable
-            if is_last and error.retry_after_seconds is not None and error.reason == "quota":
-                cooldown.start(error.retry_after_seconds, error.message, error.hint)
-            if is_too_long:
-                message = f"{error.message} (possible again in {wait:g} s)"
-                raise ServiceError(error.reason, message, hint=error.hint, retry_after_seconds=wait) from error
-            if is_last:
-                raise
-            emit("waiting", stage=stage, seconds=wait, reason=error.reason, what=str(spec))
-            await asyncio.sleep(wait)
-    raise AssertionError("at least one attempt is made")
-
-
-def _identity(answer: _T) -> _T:
-    return answer
-
-
-def missing_key_error(spec: ModelSpec, settings: Settings) -> ServiceError:
-    """Return the error for a provider whose key or address is not set."""
-    return ServiceError("no key", f"{spec} needs {missing_setting(spec, settings)}", hint="key")
-
-
-def _to_messages(prompt: Prompt) -> list[BaseMessage]:
-    from langchain_core.messages import HumanMessage, SystemMessage
-
-    system = [SystemMessage(prompt.system)] if prompt.system else []  # an empty one would replace the model's own
-    return [*system, HumanMessage(prompt.user)]
-
-
-def _count_tokens(prompt: Prompt | Sequence[BaseMessage]) -> int:
-    return prompt.token_count if isinstance(prompt, Prompt) else estimate_tokens(message_text(prompt))
-
-
-def message_text(messages: Sequence[BaseMessage]) -> str:
-    """Return all text in messages, including tool calls."""
-    calls = [getattr(message, "tool_calls", None) for message in messages]
-    call_text = json.dumps([call for call in calls if call], ensure_ascii=False) if any(calls) else ""
-    return "".join(str(message.text) for message in messages) + call_text
-
-
 def _emit_new_text(text: str, emitted: str, emit: EventEmitter) -> str:
     """Emit what is new in a text. If emitted text is no longer part of it, it was a thought whose
     closing tag has just arrived: the text restarts."""
@@ -605,61 +488,4 @@ def _emit_new_text(text: str, emitted: str, emit: EventEmitter) -> str:
 
 
 def _stream_chunks(model: Any, prompt: Prompt, arguments: Mapping[str, Any]) -> Any:
-    return model.astream(_to_messages(prompt), _NO_CALLBACKS, **arguments)
-
-
-# Reading an answer
-
-
-def _finish_reason(message: AIMessage) -> str:
-    """Return why the model stopped, in lower case; "" while it has not."""
-    meta = message.response_metadata
-    names = ("finish_reason", "done_reason", "stop_reason")  # the last is Anthropic's
-    reason = next((str(meta[name]).lower() for name in names if meta.get(name)), "")
-    return "" if reason in _EMPTY_REASONS else reason
-
-
-def _parse_invalid_calls(message: AIMessage) -> AIMessage:
-    """Return the message with loosely written JSON arguments of tool calls parsed."""
-    calls, broken = list(message.tool_calls), []
-    for call in message.invalid_tool_calls:
-        arguments_text = str(call["args"] or "").strip()
-        args = {} if arguments_text in ("", "null") else parse_single(arguments_text)
-        if isinstance(args, dict) and call["name"]:
-            calls.append({"name": call["name"], "args": args, "id": call["id"], "type": "tool_call"})
-        else:
-            broken.append(call)
-    return message.model_copy(update={"tool_calls": calls, "invalid_tool_calls": broken})
-
-
-def _complete_text(message: AIMessage, spec: ModelSpec) -> str:
-    text = clean_output(str(message.text))
-    if _finish_reason(message) in _CUT_REASONS and not is_blank(text):
-        return text
-    _check_reply(message, text, spec)
-    return text
-
-
-def _check_reply(message: AIMessage, text: str, spec: ModelSpec) -> None:
-    """Raise a ServiceError unless the message is a complete text."""
-    finish = _finish_reason(message)
-    feedback = message.response_metadata.get("prompt_feedback") or {}
-    refusal = message.additional_kwargs.get("refusal")
-    block = feedback.get("block_reason") if isinstance(feedback, dict) else None
-    if block:
-        raise ServiceError("blocked", f"{spec} refused the prompt ({getattr(block, 'name', block)})")
-    if refusal:
-        raise ServiceError("blocked", f"{spec} refused: {refusal}")
-    if finish in _BLOCK_REASONS:
-        raise ServiceError("blocked", f"{spec} stopped ({finish})")
-    if finish in _BROKEN_REASONS:
-        raise ServiceError("unreachable", f"{spec} broke off ({finish})", is_retryable=True)
-    if finish == _CONTEXT_FULL:
-        raise PromptTooLongError(f"{spec} had no room for a word ({finish})", PromptOverflow())
-    if finish in _CUT_REASONS:
-        raise ServiceError("cut off", f"{spec} reached its limit of output before the first word")
-    if not is_blank(text) and not finish and spec.protocol == "ollama":  # its last line gives the reason
-        raise ServiceError("unreachable", f"{spec} broke off", is_retryable=True)
-    if is_blank(text):
-        suffix = f" ({finish})" if finish else ""
-        raise ServiceError("malformed", f"{spec} answered without a text{suffix}", is_retryable=True)
+    return model.astream(to_messages(prompt), _NO_CALLBACKS, **arguments)

@@ -60,17 +60,11 @@ class ModelClients:
         self._build_lock = asyncio.Lock()
         self._preload_task: asyncio.Task[None] | None = None
 
-    def limiter(self, provider: str, is_report_server: bool = False) -> RequestLimiter:
-        """Return the request limiter of a provider; a separate report server has its own."""
-        if self._shared and (
-            is_report_server or _quota_account(self, provider) == _quota_account(self._shared, provider)
-        ):
-            return self._shared.limiter(provider, is_report_server)
-        if (provider, is_report_server) not in self._limiters:
-            self._limiters[provider, is_report_server] = RequestLimiter(
-                self.settings.model_concurrency, self.settings.requests_per_minute
-            )
-        return self._limiters[provider, is_report_server]
+    def limiter(self, spec: ModelSpec) -> RequestLimiter:
+        """Return the request limiter of a model's provider; a separate report server has its own."""
+        clients = self._clients_in_charge(spec)
+        limiter = RequestLimiter(clients.settings.model_concurrency, clients.settings.requests_per_minute)
+        return clients._limiters.setdefault((spec.provider, spec.is_report_server), limiter)
 
     def cooldown(self, spec: ModelSpec, for_search: bool = False) -> Cooldown:
         """Return the cooldown of a model's quota; searches of a model have a separate quota."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from research.core.deadlines import pause_deadlines
 from research.core.records import FailureHint
+from research.http.rate_limiter import RateLimiter
 
 
 class Cooldown:
@@ -21,13 +22,13 @@ class Cooldown:
 
     def start(self, seconds: float, message: str, hint: FailureHint = "") -> None:
         """Start a wait of some seconds."""
-        self._ends_at = asyncio.get_running_loop().time() + seconds
+        self._ends_at = _loop_time() + seconds
         self.message, self.hint = message, hint
 
     @property
     def remaining_seconds(self) -> float:
         """Seconds left; 0 if a call is allowed."""
-        return max(0.0, self._ends_at - asyncio.get_running_loop().time())
+        return max(0.0, self._ends_at - _loop_time())
 
 
 class RequestLimiter:
@@ -39,9 +40,8 @@ class RequestLimiter:
 
     def __init__(self, concurrency: int, per_minute: int = 0, *, window_seconds: float = 60.0) -> None:
         self._slots = asyncio.Semaphore(concurrency)
-        self._window_seconds = window_seconds
-        self._start_times: deque[float] = deque(maxlen=per_minute)
-        self._start_lock = asyncio.Lock()
+        self._starts = RateLimiter(window_seconds, _loop_time, max_starts=per_minute)
+        self._start_lock = asyncio.Lock()  # a cancelled call leaves its start to the next one
 
     @asynccontextmanager
     async def acquire(self, on_wait: Callable[[bool], None] = lambda waits: None) -> AsyncIterator[None]:
@@ -54,8 +54,10 @@ class RequestLimiter:
                 on_wait(True)
             with pause_deadlines():
                 await stack.enter_async_context(self._slots)
-                if self._start_times.maxlen:
-                    await self._wait_and_start()
+                async with self._start_lock:
+                    if (wait := self._starts.wait_seconds()) > 0:
+                        await asyncio.sleep(wait)
+                    self._starts.reserve(math.inf)
             if waits:
                 on_wait(False)
             yield
@@ -69,16 +71,8 @@ class RequestLimiter:
             await asyncio.sleep(0)
 
     def _is_busy(self) -> bool:
-        return self._slots.locked() or self._start_lock.locked() or self._pause_seconds() > 0
+        return self._slots.locked() or self._start_lock.locked() or self._starts.wait_seconds() > 0
 
-    def _pause_seconds(self) -> float:
-        """Return the seconds until another request may start."""
-        if not self._start_times or len(self._start_times) < (self._start_times.maxlen or 0):
-            return 0.0
-        return self._start_times[0] + self._window_seconds - asyncio.get_running_loop().time()
 
-    async def _wait_and_start(self) -> None:
-        async with self._start_lock:
-            if (pause := self._pause_seconds()) > 0:
-                await asyncio.sleep(pause)
-            self._start_times.append(asyncio.get_running_loop().time())
+def _loop_time() -> float:
+    return asyncio.get_running_loop().time()

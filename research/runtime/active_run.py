@@ -23,8 +23,9 @@ from research.runtime.report_files import ReportFiles, describe_write_error
 from research.sources import registry
 from research.sources.base import Retriever, SupportsOwners, SupportsSelection
 from research.storage.ledger import RunLedger
+from research.storage.run_store import RunTakenError
 from research.storage.sqlite_files import StoreError, to_store_error
-from research.storage.store import RunTakenError, Store
+from research.storage.store import Store
 from research.storage.write_batcher import WriteBatcher
 
 if TYPE_CHECKING:

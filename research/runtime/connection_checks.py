@@ -19,10 +19,11 @@ from research.core.providers import shipped_providers
 from research.core.records import ConnectionCheck, Failure, Task, ignore_event
 from research.core.settings import ROLES, Settings, model_setting_name
 from research.http.responses import convert_errors, parse_json_object, read_streamed_body, ssl_context
-from research.models.chat import Chat, Prompt
+from research.models.chat import Chat
 from research.models.errors import classify_error
 from research.models.gemini import API_VERSION, base_url
 from research.models.lifecycle import describe_change
+from research.models.prompting import Prompt
 from research.models.roles import ModelSpec
 from research.sources import registry
 from research.sources.base import Retriever
@@ -130,7 +131,7 @@ async def check_key(
     by `make_provider` from its name, and the map are sent one query: nothing cheaper tests their
     keys.
     """
-    service = next((entry for entry in settings.services if name in (entry.key, entry.address)), None)
+    service = next((entry for entry in settings.services_with_keys if name in (entry.key, entry.address)), None)
     if service and service.name in settings.providers:
         provider = settings.providers[service.name]
 

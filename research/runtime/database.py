@@ -1,26 +1,29 @@
-"""Database questions for programs: one call each, with the complete result."""
+"""Databases for programs: their questions, statements, descriptions and files, each in one call."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
-from research import application as engine
 from research.core.database_config import SHIPPED_DATABASE
 from research.core.errors import ServiceError
 from research.core.records import ColumnCoverage, DatabaseStep, Failure, Language, QueryResult, Record, ignore_event
-from research.readers import table_files
-from research.readers.table_files import Correction, FileTable, ProgressCallback
+from research.readers.table_records import FileTable
+from research.readers.worker import ProgressCallback
+from research.runtime.owner_services import OwnerServices
+from research.runtime.run_manager import RunManager
+from research.runtime.services import Services
 from research.sources.database import semantic_model
 from research.sources.database.agent import Outcome, OutcomeStatus
 from research.sources.database.outcome_text import describe_outcome
 from research.sources.database.refusals import RefusedError
 from research.sources.database.results import ExecutionError, RowRange
+from research.sources.database.schema import SchemaTable
 from research.sources.database.semantic_model import SemanticModel
 from research.sources.database.uploads import Upload
 
@@ -55,29 +58,6 @@ class DatabaseAnswer(Record):
     thought_chain: tuple[DatabaseStep, ...] = ()
 
 
-def ask_database(question: str, *, database: str = "", owner: str = "local") -> DatabaseAnswer:
-    """Answer a question to a database, in Chinese or English.
-
-    `database` is a name from `databases`, "" for the default one; it is only ever read. A confirmed
-    statement answers its question again, rules answer common questions about the scenic areas, and
-    a model writes the SQL for all others.
-
-    Raises:
-        ValueError: the question is blank.
-        SettingError: a setting is not usable.
-    """
-    if not question.strip():
-        raise ValueError("There is no question.")
-    app = engine.get_application()
-    try:
-        with app.owner_services.open_services(owner) as (services, _):
-            service = services.database(database, owner)
-            outcome = app.runs.run_on_loop(service.ask(question.strip(), ignore_event, owner))
-    except ServiceError as error:
-        outcome = Outcome(status="failed", question=question, problem=error.message)
-    return to_database_answer(outcome)
-
-
 class DatabaseEntry(Record):
     """A database that can be queried by name: shipped, configured or uploaded files.
 
@@ -92,49 +72,6 @@ class DatabaseEntry(Record):
     wrong: str = ""
 
 
-def databases(*, owner: str = "local") -> tuple[DatabaseEntry, ...]:
-    """List the databases of an owner: configured, shipped, uploaded, then unusable ones."""
-    app = engine.get_application()
-    settings = app.settings
-    listed = [
-        DatabaseEntry(name=entry.name, kind="listed", description=dict(entry.description))
-        for entry in settings.databases
-    ]
-    shipped = DatabaseEntry(name=SHIPPED_DATABASE, kind="shipped")
-    files = [
-        DatabaseEntry(name=entry.database, kind="files", title=", ".join(entry.names))
-        for entry in app.services.uploads.all(owner)
-    ]
-    invalid = [DatabaseEntry(name=entry.name, kind="listed", wrong=entry.reason) for entry in settings.listed.invalid]
-    usable = [
-        entry.model_copy(update={"default": entry.name == settings.default_database}) for entry in (*listed, shipped)
-    ]
-    return (*usable, *files, *invalid)
-
-
-class DatabaseColumn(Record):
-    """A column.
-
-    `type` is the database's own name; `values` are listed where they are few.
-    """
-
-    name: str
-    type: str
-    comment: str = ""
-    is_key: bool = False
-    references: str = ""  # "table.column"
-    values: tuple[str, ...] = ()
-
-
-class DatabaseTable(Record):
-    """A table or view that can be queried."""
-
-    name: str
-    columns: tuple[DatabaseColumn, ...]
-    comment: str = ""
-    is_view: bool = False
-
-
 class DatabaseSchema(Record):
     """The tables of a database that can be queried.
 
@@ -145,49 +82,10 @@ class DatabaseSchema(Record):
 
     title: str = ""
     dialect: str = ""
-    tables: tuple[DatabaseTable, ...] = ()
+    tables: tuple[SchemaTable, ...] = ()
     privileges: str = ""
     unreadable: dict[str, str] = Field(default_factory=dict)
     failure: Failure | None = None
-
-
-def database_schema(database: str = "", *, owner: str = "local") -> DatabaseSchema:
-    """Read the tables of a database, "" for the default one. An unusable one gives a failure."""
-    app = engine.get_application()
-    title = ""
-    try:
-        service = app.services.database(database, owner)
-        title = service.title
-        schema = app.runs.run_on_loop(service.read_schema())
-        privileges = app.runs.run_on_loop(service.privileges())
-    except ServiceError as error:
-        return DatabaseSchema(title=title, failure=error.to_failure("search", "database"))
-    tables = tuple(
-        DatabaseTable(
-            name=table.qualified_name,
-            comment=table.comment,
-            is_view=table.is_view,
-            columns=tuple(
-                DatabaseColumn(
-                    name=column.name,
-                    type=column.type,
-                    comment=column.comment,
-                    is_key=column.is_key,
-                    references=column.reference,
-                    values=column.values,
-                )
-                for column in table.columns
-            ),
-        )
-        for table in schema.tables
-    )
-    return DatabaseSchema(
-        title=title,
-        dialect=schema.dialect,
-        tables=tables,
-        privileges=privileges,
-        unreadable={entry.name: entry.reason for entry in schema.unreadable},
-    )
 
 
 class DatabaseDescription(Record):
@@ -204,44 +102,248 @@ class DatabaseDescription(Record):
     failure: Failure | None = None
 
 
-def database_description(database: str = "", *, owner: str = "local") -> DatabaseDescription:
-    """Return an owner's description of a database. The shipped one needs none."""
-    app = engine.get_application()
-    try:
-        service = app.services.database(database, owner)
-        description = app.runs.run_on_loop(service.describe_model(owner))
-    except ServiceError as error:
-        return DatabaseDescription(failure=error.to_failure("search", "database"))
-    return DatabaseDescription(
-        model=description.model, text=description.text, origin=description.origin, problem=description.problem
-    )
+class DatabasePage(Record):
+    """Further rows of a statement. If not `is_ordered`, the division into pages is arbitrary.
 
-
-def save_database_description(text: str | SemanticModel, database: str = "", *, owner: str = "local") -> str:
-    """Save an owner's description of a database: YAML text or a model.
-
-    Return why it cannot be used, leaving the saved one unchanged; "" on success.
-
-    Raises:
-        ServiceError: the database cannot be used.
-        OSError: the file cannot be written.
+    `error` is the reason why there are no rows.
     """
-    app = engine.get_application()
-    service = app.services.database(database, owner)
-    schema = app.runs.run_on_loop(service.read_schema())
-    yaml_text = text if isinstance(text, str) else semantic_model.dump_model(text)
-    try:
-        semantic_model.parse_model(yaml_text, schema)
-    except semantic_model.SemanticModelError as error:
-        return str(error)
-    app.services.descriptions.save(owner, service.database_id, yaml_text)
-    return ""
+
+    rows: QueryResult | None = None
+    is_ordered: bool = True
+    error: str = ""
 
 
-def delete_database_description(database: str = "", *, owner: str = "local") -> bool:
-    """Delete an owner's description of a database. Return whether there was one."""
-    app = engine.get_application()
-    return app.services.descriptions.remove(owner, app.services.database(database, owner).database_id)
+class RowExport(Record):
+    """The result of an export.
+
+    With an `error`, which is the reason, there is no file.
+    """
+
+    row_count: int = 0
+    has_more: bool = False
+    error: str = ""
+
+
+class Databases:
+    """The databases of an application, asked and queried without a run. They are only ever read."""
+
+    def __init__(self, services: Services, owner_services: OwnerServices, runs: RunManager) -> None:
+        """Use the shared services, and those of an owner for questions that a model may answer."""
+        self._services, self._owner_services, self._runs = services, owner_services, runs
+
+    def all(self, *, owner: str = "local") -> tuple[DatabaseEntry, ...]:
+        """List the databases of an owner: configured, shipped, uploaded, then unusable ones."""
+        settings = self._services.settings
+        listed = [
+            DatabaseEntry(name=entry.name, kind="listed", description=dict(entry.description))
+            for entry in settings.databases
+        ]
+        shipped = DatabaseEntry(name=SHIPPED_DATABASE, kind="shipped")
+        files = [
+            DatabaseEntry(name=entry.database, kind="files", title=", ".join(entry.names))
+            for entry in self._services.uploads.all(owner)
+        ]
+        invalid = [
+            DatabaseEntry(name=entry.name, kind="listed", wrong=entry.reason)
+            for entry in settings.configured_databases.invalid
+        ]
+        usable = [
+            entry.model_copy(update={"default": entry.name == settings.default_database})
+            for entry in (*listed, shipped)
+        ]
+        return (*usable, *files, *invalid)
+
+    def ask(self, question: str, *, database: str = "", owner: str = "local") -> DatabaseAnswer:
+        """Answer a question to a database, in Chinese or English.
+
+        `database` is a name from `all`, "" for the default one; it is only ever read. A confirmed
+        statement answers its question again, rules answer common questions about the scenic areas, and
+        a model writes the SQL for all others.
+
+        Raises:
+            ValueError: the question is blank.
+            SettingError: a setting is not usable.
+        """
+        if not question.strip():
+            raise ValueError("There is no question.")
+        try:
+            with self._owner_services.open_services(owner) as (services, _):
+                service = services.database(database, owner)
+                outcome = self._runs.run_on_loop(service.ask(question.strip(), ignore_event, owner))
+        except ServiceError as error:
+            outcome = Outcome(status="failed", question=question, problem=error.message)
+        return to_database_answer(outcome)
+
+    def query(self, sql: str, *, database: str = "", owner: str = "local") -> DatabaseAnswer:
+        """Execute an SQL statement through the same guard and engine.
+
+        A refusal or a failure is returned as an answer with that status.
+        """
+        try:
+            outcome = self._runs.run_on_loop(self._services.database(database, owner).run_statement(sql, ignore_event))
+        except ServiceError as error:
+            outcome = Outcome(status="failed", question=sql, problem=error.message)
+        return to_database_answer(outcome)
+
+    def schema(self, database: str = "", *, owner: str = "local") -> DatabaseSchema:
+        """Read the tables of a database, "" for the default one. An unusable one gives a failure."""
+        title = ""
+        try:
+            service = self._services.database(database, owner)
+            title = service.title
+            schema = self._runs.run_on_loop(service.read_schema())
+            privileges = self._runs.run_on_loop(service.privileges())
+        except ServiceError as error:
+            return DatabaseSchema(title=title, failure=error.to_failure("search", "database"))
+        return DatabaseSchema(
+            title=title,
+            dialect=schema.dialect,
+            tables=schema.tables,
+            privileges=privileges,
+            unreadable={entry.name: entry.reason for entry in schema.unreadable},
+        )
+
+    def description(self, database: str = "", *, owner: str = "local") -> DatabaseDescription:
+        """Return an owner's description of a database. The shipped one needs none."""
+        try:
+            service = self._services.database(database, owner)
+            description = self._runs.run_on_loop(service.describe_model(owner))
+        except ServiceError as error:
+            return DatabaseDescription(failure=error.to_failure("search", "database"))
+        return DatabaseDescription(
+            model=description.model, text=description.text, origin=description.origin, problem=description.problem
+        )
+
+    def save_description(self, text: str | SemanticModel, database: str = "", *, owner: str = "local") -> str:
+        """Save an owner's description of a database: YAML text or a model.
+
+        Return why it cannot be used, leaving the saved one unchanged; "" on success.
+
+        Raises:
+            ServiceError: the database cannot be used.
+            OSError: the file cannot be written.
+        """
+        service = self._services.database(database, owner)
+        schema = self._runs.run_on_loop(service.read_schema())
+        yaml_text = text if isinstance(text, str) else semantic_model.dump_model(text)
+        try:
+            semantic_model.parse_model(yaml_text, schema)
+        except semantic_model.SemanticModelError as error:
+            return str(error)
+        self._services.descriptions.save(owner, service.database_id, yaml_text)
+        return ""
+
+    def delete_description(self, database: str = "", *, owner: str = "local") -> bool:
+        """Delete an owner's description of a database. Return whether there was one."""
+        return self._services.descriptions.remove(owner, self._services.database(database, owner).database_id)
+
+    def read_page(self, rows: QueryResult, page: int, *, database: str = "", owner: str = "local") -> DatabasePage:
+        """Read a page, from 1, of the rows of a statement whose first rows are known.
+
+        It executes the same statement again through the same guard; the rows are current and belong to
+        no run.
+        """
+        try:
+            page_rows, is_ordered = self._runs.run_on_loop(
+                self._services.database(database, owner).read_page(rows, page)
+            )
+        except (RefusedError, ServiceError) as error:
+            return DatabasePage(error=error.message)
+        return DatabasePage(rows=page_rows, is_ordered=is_ordered)
+
+    def export_rows(
+        self,
+        statement: str | QueryResult | DatabaseAnswer,
+        path: Path,
+        on_progress: Callable[[int], None] = lambda rows: None,
+        *,
+        database: str = "",
+        owner: str = "local",
+    ) -> RowExport:
+        """Write all rows of a statement, up to a million, to a .csv, .xlsx or .parquet file.
+
+        Rows are read and written in batches, within five minutes; `on_progress` receives the number of
+        rows written so far. A result or an answer stands for its statement.
+
+        Raises:
+            ValueError: the file type is not supported.
+            OSError: the file cannot be written.
+        """
+        from research.export import database_rows_file  # imports the file writers
+
+        if path.suffix.lower() not in database_rows_file.ROW_FILE_SUFFIXES:
+            raise ValueError(f"{path.name} is none of {', '.join(database_rows_file.ROW_FILE_SUFFIXES)}.")
+        part_path = path.with_name(
+            f".{path.stem}.part{path.suffix}"
+        )  # renamed at the end, so that no partial file appears
+        try:
+            service = self._services.database(database, owner)
+            if isinstance(statement, str):
+                source, query = self._runs.run_on_loop(service.prepare_export(statement))
+            else:
+                row_range = RowRange(0, statement.most)
+                source, query = self._runs.run_on_loop(service.prepare_export(statement.sql, row_range))
+            with _EXPORT_SLOTS, source.stream(query) as (names, results):
+                limited_rows = islice(results, source.limits.max_rows)
+                count = database_rows_file.write_rows_file(part_path, names, limited_rows, query.sql, on_progress)
+                export = RowExport(row_count=count, has_more=next(results, None) is not None)
+            part_path.replace(path)
+        except RefusedError as refusal:
+            return RowExport(error=refusal.message)
+        except ServiceError as error:
+            return RowExport(error=error.message)
+        except ExecutionError as failure:
+            return RowExport(error=failure.message)
+        finally:
+            part_path.unlink(missing_ok=True)
+        return export
+
+    def load_files(
+        self,
+        sources: Sequence[tuple[Path, Sequence[FileTable]]],
+        on_progress: ProgressCallback = lambda part: None,
+        *,
+        owner: str = "local",
+    ) -> Upload:
+        """Store files as tables that their owner can query by the `database` name of the result.
+
+        `on_progress` receives the fraction done, 0 to 1.
+
+        Raises:
+            UnreadableTableError: a file is broken or too large.
+        """
+        return self._services.uploads.add(owner, sources, on_progress)
+
+    def uploads(self, *, owner: str = "local") -> tuple[Upload, ...]:
+        """List the uploads of an owner, newest first."""
+        return self._services.uploads.all(owner)
+
+    def remove_upload(self, upload_id: str, *, owner: str = "local") -> bool:
+        """Delete an upload of an owner. Return whether there was one."""
+        return self._services.uploads.remove(owner, upload_id)
+
+    def confirm_statement(self, question: str, sql: str, *, database: str = "", owner: str = "local") -> None:
+        """Confirm that a statement answers a question to a database.
+
+        From then on it answers the same question, and is an example for similar ones.
+        """
+        if database_id := self._database_id(database, owner):
+            self._services.store.confirm_statement(owner, database_id, question, sql)
+
+    def confirmed_statements(self, *, database: str = "", owner: str = "local") -> Sequence[tuple[str, str]]:
+        """Return the owner's questions with confirmed statements, the latest first."""
+        return self._services.store.confirmed_statements(owner, self._database_id(database, owner))
+
+    def remove_confirmed_statement(self, question: str, *, database: str = "", owner: str = "local") -> None:
+        """Withdraw the confirmation of a question's statement."""
+        self._services.store.remove_confirmed_statement(owner, self._database_id(database, owner), question)
+
+    def _database_id(self, database: str, owner: str) -> str:
+        """Return the id by which confirmed statements of a database are stored; "" if missing."""
+        try:
+            return self._services.database(database, owner).database_id
+        except ServiceError:
+            return ""
 
 
 def to_database_answer(outcome: Outcome) -> DatabaseAnswer:
@@ -263,138 +365,3 @@ def to_database_answer(outcome: Outcome) -> DatabaseAnswer:
         author=outcome.author,
         thought_chain=outcome.steps,
     )
-
-
-def query_database(sql: str, *, database: str = "", owner: str = "local") -> DatabaseAnswer:
-    """Execute an SQL statement through the same guard and engine.
-
-    A refusal or a failure is returned as an answer with that status.
-    """
-    app = engine.get_application()
-    try:
-        outcome = app.runs.run_on_loop(app.services.database(database, owner).run_statement(sql, ignore_event))
-    except ServiceError as error:
-        outcome = Outcome(status="failed", question=sql, problem=error.message)
-    return to_database_answer(outcome)
-
-
-class DatabasePage(Record):
-    """Further rows of a statement. If not `is_ordered`, the division into pages is arbitrary.
-
-    `error` is the reason why there are no rows.
-    """
-
-    rows: QueryResult | None = None
-    is_ordered: bool = True
-    error: str = ""
-
-
-def read_database_page(rows: QueryResult, page: int, *, database: str = "", owner: str = "local") -> DatabasePage:
-    """Read a page, from 1, of the rows of a statement whose first rows are known.
-
-    It executes the same statement again through the same guard; the rows are current and belong to
-    no run.
-    """
-    app = engine.get_application()
-    try:
-        page_rows, is_ordered = app.runs.run_on_loop(app.services.database(database, owner).read_page(rows, page))
-    except (RefusedError, ServiceError) as error:
-        return DatabasePage(error=error.message)
-    return DatabasePage(rows=page_rows, is_ordered=is_ordered)
-
-
-class RowExport(Record):
-    """The result of an export.
-
-    With an `error`, which is the reason, there is no file.
-    """
-
-    row_count: int = 0
-    has_more: bool = False
-    error: str = ""
-
-
-def export_rows(
-    statement: str | QueryResult | DatabaseAnswer,
-    path: Path,
-    on_progress: Callable[[int], None] = lambda rows: None,
-    *,
-    database: str = "",
-    owner: str = "local",
-) -> RowExport:
-    """Write all rows of a statement, up to a million, to a .csv, .xlsx or .parquet file.
-
-    Rows are read and written in batches, within five minutes; `on_progress` receives the number of
-    rows written so far. A result or an answer stands for its statement.
-
-    Raises:
-        ValueError: the file type is not supported.
-        OSError: the file cannot be written.
-    """
-    from research.export import database_rows_file  # imports the file writers
-
-    if path.suffix.lower() not in database_rows_file.ROW_FILE_SUFFIXES:
-        raise ValueError(f"{path.name} is none of {', '.join(database_rows_file.ROW_FILE_SUFFIXES)}.")
-    app = engine.get_application()
-    part_path = path.with_name(f".{path.stem}.part{path.suffix}")  # renamed at the end, so that no partial file appears
-    try:
-        service = app.services.database(database, owner)
-        if isinstance(statement, str):
-            source, query = app.runs.run_on_loop(service.prepare_export(statement))
-        else:
-            row_range = RowRange(0, statement.most)
-            source, query = app.runs.run_on_loop(service.prepare_export(statement.sql, row_range))
-        with _EXPORT_SLOTS, source.stream(query) as (names, results):
-            limited_rows = islice(results, source.limits.max_rows)
-            count = database_rows_file.write_rows_file(part_path, names, limited_rows, query.sql, on_progress)
-            export = RowExport(row_count=count, has_more=next(results, None) is not None)
-        part_path.replace(path)
-    except RefusedError as refusal:
-        return RowExport(error=refusal.message)
-    except ServiceError as error:
-        return RowExport(error=error.message)
-    except ExecutionError as failure:
-        return RowExport(error=failure.message)
-    finally:
-        part_path.unlink(missing_ok=True)
-    return export
-
-
-def detect_tables(
-    path: Path, name: str = "", corrections: Mapping[str, Correction] | None = None
-) -> tuple[FileTable, ...]:
-    """Detect the tables of a CSV, TSV, Excel, Parquet or JSON lines file, to correct and load them.
-
-    `name` is the original file name, "" for that of the path. Corrections are keyed by sheet, ""
-    for a file without sheets.
-
-    Raises:
-        UnreadableTableError: the file has no table or is too large.
-    """
-    return table_files.recognise_tables(path, name or path.name, corrections)
-
-
-def load_files(
-    sources: Sequence[tuple[Path, Sequence[FileTable]]],
-    on_progress: ProgressCallback = lambda part: None,
-    *,
-    owner: str = "local",
-) -> Upload:
-    """Store files as tables that their owner can query by the `database` name of the result.
-
-    `on_progress` receives the fraction done, 0 to 1.
-
-    Raises:
-        UnreadableTableError: a file is broken or too large.
-    """
-    return engine.get_application().services.uploads.add(owner, sources, on_progress)
-
-
-def uploads(*, owner: str = "local") -> tuple[Upload, ...]:
-    """List the uploads of an owner, newest first."""
-    return engine.get_application().services.uploads.all(owner)
-
-
-def remove_upload(upload_id: str, *, owner: str = "local") -> bool:
-    """Delete an upload of an owner. Return whether there was one."""
-    return engine.get_application().services.uploads.remove(owner, upload_id)

@@ -26,8 +26,8 @@ from research.runtime.run_manager import POLL_SECONDS, RunManager
 from research.runtime.worker_pool import FACTORY, WorkerPool
 from research.sources import registry
 from research.storage.checkpoints import checkpoint_store
+from research.storage.run_store import REQUEST_STOP, REQUEST_WRITE
 from research.storage.sqlite_files import StoreError
-from research.storage.store import REQUEST_STOP, REQUEST_WRITE
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -155,7 +155,7 @@ class LocalRunManager(RunManager):
 
     def start_workers(self, factory: str = FACTORY) -> None:
         """Start the worker processes that the settings ask for, in a long-lived process."""
-        if self._worker_pool is None and not self._is_closing and self.resources.settings.processes:
+        if self._worker_pool is None and not self._is_closing and self.resources.settings.worker_count:
             self._worker_pool = WorkerPool(
                 self.resources.settings, self._on_worker_run_end, self._on_worker_lost, factory
             )
@@ -336,7 +336,7 @@ class LocalRunManager(RunManager):
             return
         settings = self.resources.settings
         engines = {self._engine_lock.id, *(queued.engine for queued in list(self._queued_runs.values()))}
-        for entry in self.store.admit_runs(engines, settings.runs_at_once, settings.runs_each):
+        for entry in self.store.admit_runs(engines, settings.max_runs, settings.max_runs_per_owner):
             with self._lock:
                 queued = self._queued_runs.pop(entry.id, None)
                 if queued is None:  # `_schedule` has not queued it yet

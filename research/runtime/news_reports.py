@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from research import application as engine
+from research.application import Application, get_application
 from research.core.records import Event, Report, Run, RunOptions
 
 log = logging.getLogger(__name__)
@@ -34,16 +34,16 @@ def news_report(
 
     Every report is saved as `deep_search_report_{topic}_{time}.md` in the folder of `OUTPUT_DIR`,
     or in the folder given as `save`. Where `OUTPUT_DIR` is off, True saves in the current folder.
-    `application.saved_report(report.run.id)` returns the path of the file, or why it could not be
+    `get_application().saved_report(report.run.id)` returns the path of the file, or why it could not be
     saved, which raises no exception.
 
     `report_markdown` and `report_json` render the returned `Report` with the citations of
     `number_report_answer(report)`. `report.run.status` is "done", or "failed" with the reason in
-    `report.run.error`, or "waiting" if plans have to be approved: `application.approve_run`
-    continues it.
+    `report.run.error`, or "waiting" if plans have to be approved: `runs.approve`
+    of the application continues it.
 
     Ctrl-C, and any exception of `progress`, stops the run and is raised again; the findings are
-    kept, and `application.resume_run` continues from them.
+    kept, and `runs.resume` of the application continues from them.
 
     Raises:
         QuestionError: the topic cannot be researched.
@@ -51,20 +51,20 @@ def news_report(
         SettingError: a setting is not usable.
         StoreError: the store cannot be used.
     """
-    app = engine.get_application()
+    application = get_application()
     given = {
         "sections": sections,
         "reflections": reflections,
         "sources": None if sources is None else tuple(sources),
         "model": model or None,
     }
-    values = app.services.report_options().model_dump() | {k: v for k, v in given.items() if v is not None}
+    values = application.services.report_options().model_dump() | {k: v for k, v in given.items() if v is not None}
     options = RunOptions.model_validate(values)
     if not options.sections or not options.sources:
         raise ValueError("A report has at least one section, and looks in at least one source.")
-    folder = _save_folder(save)
-    run = engine.start_report(topic, options=options, owner=owner, follows=follows, save_folder=folder)
-    return _follow_to_end(run, 0, folder, progress, owner)
+    folder = _save_folder(application, save)
+    run = application.start_report(topic, options=options, owner=owner, follows=follows, save_folder=folder)
+    return _follow_to_end(application, run, 0, folder, progress)
 
 
 def load_report(
@@ -85,42 +85,40 @@ def load_report(
         SettingError: a setting is not usable.
         StoreError: the store cannot be used.
     """
-    folder = _save_folder(save)
-    run = engine.restore_report(Path(path), owner=owner, save_folder=folder)
-    seen = engine.events(run.id, owner=owner)
-    run = engine.resume_run(run.id, owner=owner) or run
-    return _follow_to_end(run, seen[-1].seq, folder, progress, owner)
+    application = get_application()
+    folder = _save_folder(application, save)
+    run = application.restore_report(Path(path), owner=owner, save_folder=folder)
+    seen = application.runs.events(run.id, owner=owner)
+    run = application.runs.resume(run.id, owner=owner) or run
+    return _follow_to_end(application, run, seen[-1].seq, folder, progress)
 
 
-def _save_folder(save: bool | str | Path) -> Path | None:
+def _save_folder(application: Application, save: bool | str | Path) -> Path | None:
     if isinstance(save, bool):
-        return (engine.get_application().settings.reports_folder or Path.cwd()) if save else None
+        return (application.settings.reports_folder or Path.cwd()) if save else None
     return Path(save)
 
 
 def _follow_to_end(
-    run: Run,
-    after: int,
-    folder: Path | None,
-    progress: Callable[[Event], None] | None,
-    owner: str,
+    application: Application, run: Run, after: int, folder: Path | None, progress: Callable[[Event], None] | None
 ) -> Report:
     """Follow a run until it has ended and return its report."""
+    runs, owner = application.runs, run.owner
     try:
-        for event in engine.follow_run(run.id, after, owner=owner):
+        for event in runs.follow(run.id, after, owner=owner):
             if progress:
                 progress(event)
     except BaseException:
-        engine.stop_run(run.id, owner=owner)
-        for _ in engine.follow_run(run.id, owner=owner):
+        runs.stop(run.id, owner=owner)
+        for _ in runs.follow(run.id, owner=owner):
             pass
         raise
     if folder:
-        _, problem = engine.saved_report(run.id, owner=owner)
+        _, problem = application.saved_report(run.id, owner=owner)
         if problem:
             log.warning("the report is not saved: %s", problem)
-    engine.get_application().runs.resources.report_files.flush()
-    report = engine.report(run.id, owner=owner)
+    runs.resources.report_files.flush()
+    report = runs.report(run.id, owner=owner)
     if report is None:
         raise LookupError(f"Run {run.id} was deleted meanwhile.")
     return report

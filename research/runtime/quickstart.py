@@ -158,7 +158,7 @@ def read_request(
             count = _read_count(name, sent[name], minimum)
         else:
             continue
-        maximum = min(MAX_COUNT, getattr(settings, limit) if setting in settings.capped else MAX_COUNT)
+        maximum = min(MAX_COUNT, getattr(settings, limit) if setting in settings.operator_limits else MAX_COUNT)
         if count > maximum:
             limits.append(AppliedLimit(name, min(count, MAX_REPORTED_COUNT), maximum))
         update[limit] = min(count, maximum)

@@ -26,8 +26,8 @@ from research.runtime.active_run import RunResources
 from research.runtime.connection_checks import time_request
 from research.runtime.engine_lock import LATER_TURN_ID, SERVER_ENGINE_PREFIX, SERVER_ENGINES, acquire_engine_lock
 from research.runtime.run_manager import POLL_SECONDS, RunManager
+from research.storage.run_store import REQUEST_STOP
 from research.storage.sqlite_files import StoreError
-from research.storage.store import REQUEST_STOP
 
 log = logging.getLogger(__name__)
 
@@ -147,7 +147,7 @@ class RemoteRunManager(RunManager):
         """Submit the queued runs whose turn it is, whichever process stored them."""
         settings = self.resources.settings
         try:
-            for entry in self.store.admit_runs(SERVER_ENGINES, settings.runs_at_once, settings.runs_each):
+            for entry in self.store.admit_runs(SERVER_ENGINES, settings.max_runs, settings.max_runs_per_owner):
                 self.loop.start(self._submit(entry.id, entry.engine))
         except StoreError as error:
             log.warning("the queue waits: %s", error)

@@ -46,7 +46,7 @@ class ReportFiles:
     def __init__(self, settings: Settings, store: Store) -> None:
         self._store, self._folder = store, settings.reports_folder
         self._is_in_data_dir = bool(self._folder and self._folder.resolve().is_relative_to(settings.data_dir.resolve()))
-        self._saves_states = settings.save_states == "on"
+        self._saves_states = settings.save_states
         self._chosen_folders: dict[str, Path] = {}  # the requested folder, by run
         self._state_paths: dict[str, Path] = {}  # the state file, by run
         self._error_callbacks: dict[str, Callable[[str], None]] = {}

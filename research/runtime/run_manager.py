@@ -18,9 +18,11 @@ from research.agent.nodes.plan import continuation_plan, make_plan, plan_from_qu
 from research.agent.nodes.question import clean_question
 from research.core.records import ConnectionCheck, Draft, Event, Plan, Report, Run, RunOptions, ignore_event
 from research.export.markdown import collect_report_evidence
+from research.http.rate_limiter import RateLimiter
 from research.runtime.active_run import RunResources
 from research.runtime.event_loop import EventLoopThread
 from research.runtime.memory import conversation_memory
+from research.runtime.start_limit import check_start, count_start
 from research.storage.history import HistoryEntry, HistoryPage
 from research.storage.history_index import HistoryQuery
 from research.storage.run_queue import queue_position
@@ -31,6 +33,7 @@ BIN_RETENTION = timedelta(days=30)  # time that a conversation stays in the bin
 MAX_REMARK_CHARS = 4_000  # characters of a note
 MAX_INSTRUCTION_CHARS = 500  # characters of an instruction to a run
 POLL_SECONDS = 0.5  # seconds between polls for changes and requests of other processes
+EVERYTHING = HistoryQuery()
 _T = TypeVar("_T")
 
 
@@ -76,12 +79,10 @@ class RunManager(ABC):
         self._default_options = default_options or (lambda: resources.settings.options)
         self._on_close = on_close
         self._changed = threading.Condition()
+        self.start_limiter = RateLimiter(60.0, max_starts=0)  # runs that an owner starts or resumes
+        self.preview_limiter = RateLimiter(60.0, max_starts=0)
         self.resource_provider: ResourceProvider | None = None
         self.loop = EventLoopThread("sightline-runs")
-
-    def start_on_loop(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Start a coroutine on the loop of the runs without waiting; its failure is logged."""
-        self.loop.start(coroutine)
 
     def run_on_loop(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
         """Run a coroutine on the loop of the runs, where their clients live, and wait for it."""
@@ -107,7 +108,7 @@ class RunManager(ABC):
     def has_run_limits(self) -> bool:
         """True if the number of concurrent runs is limited."""
         settings = self.resources.settings
-        return bool(settings.runs_at_once or settings.runs_each)
+        return bool(settings.max_runs or settings.max_runs_per_owner)
 
     # Engine
 
@@ -173,9 +174,11 @@ class RunManager(ABC):
 
         Raises:
             QuestionError: the question cannot be researched.
+            RateLimitError: the owner has started too much within a minute.
             ValueError: there is no such source, or the run id is taken.
             StoreError: the run could not be stored; nothing was started.
         """
+        count_start(self.start_limiter, owner)
         clean_question(question)
         options = options or self.default_options(owner)
         self._check_sources(options)
@@ -220,6 +223,8 @@ class RunManager(ABC):
         owner: str = "local",
     ) -> Run | None:
         """Continue a waiting run with the given plan and options, or with its own.
+
+        It does not count as another start.
 
         Raises:
             ValueError: there is no such source.
@@ -279,7 +284,9 @@ class RunManager(ABC):
 
         Raises:
             QuestionError: the question cannot be researched.
+            RateLimitError: the owner has previewed too much within a minute.
         """
+        count_start(self.preview_limiter, owner)
         cleaned, limits = clean_question(question), options or self.default_options(owner)
         if follows and (parent := self.get_run(follows, owner=owner)):
             run = parent.model_copy(update={"id": "", "follows": parent.id})
@@ -328,7 +335,11 @@ class RunManager(ABC):
         """Resume a stopped, interrupted or failed run without repeating finished searches.
 
         With `write_only`, it makes no further searches.
+
+        Raises:
+            RateLimitError: the owner has started too much within a minute.
         """
+        count_start(self.start_limiter, owner)
         run = self.get_run(run_id, owner=owner)
         engine = self._choose_engine(run_id)
         if run is None or not run.is_resumable or not self.store.claim_run(run_id, engine, write_only=write_only):
@@ -341,7 +352,11 @@ class RunManager(ABC):
         """Start a run based on a finished one that searches for what is missing in its findings.
 
         It begins with a reflection on them. A run that is not done is returned unchanged.
+
+        Raises:
+            RateLimitError: the owner has started too much within a minute.
         """
+        check_start(self.start_limiter, owner)
         report = self.report(run_id, owner=owner)
         if report is None or report.run.status != "done":
             return report.run if report else None
@@ -375,17 +390,20 @@ class RunManager(ABC):
         """
         if self.get_run(run_id, owner=owner) is None:
             return 0, False
-        return queue_position(self.store.queue_entries(), run_id, self.resources.settings.runs_each)
+        return queue_position(self.store.queue_entries(), run_id, self.resources.settings.max_runs_per_owner)
 
     def report(self, run_id: str, *, owner: str = "local") -> Report | None:
         """Return the current report of a run."""
         run = self.get_run(run_id, owner=owner)
         return self.store.report(run) if run else None
 
-    def save_remark(self, run_id: str, text: str, evidence: str, passage: str, *, owner: str) -> bool:
-        """Save an owner's note on the answer of a run or on a passage.
+    def save_remark(
+        self, run_id: str, text: str, *, evidence: str = "", passage: str = "", owner: str = "local"
+    ) -> bool:
+        """Save an owner's note on the answer of a run, or on a passage of its evidence, given by ids.
 
-        Return False if there is no such run or passage.
+        At most `MAX_REMARK_CHARS` characters are stored; "" deletes the note. Return False if there is
+        no such run or passage.
         """
         report = self.report(run_id, owner=owner)
         if report is None:
@@ -396,9 +414,9 @@ class RunManager(ABC):
         return True
 
     def search_history(
-        self, query: HistoryQuery, *, limit: int = 20, offset: int = 0, owner: str = "local"
+        self, query: HistoryQuery = EVERYTHING, *, limit: int = 20, offset: int = 0, owner: str = "local"
     ) -> HistoryPage:
-        """Return a page of an owner's conversations that match a query."""
+        """Return a page of an owner's conversations that match a query, pinned ones first, then latest first."""
         self._interrupt_lost_runs()
         return self.store.history.page(owner, query, limit, offset)
 

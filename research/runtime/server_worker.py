@@ -36,8 +36,8 @@ from research.runtime.active_run import ActiveRun, RunResources
 from research.runtime.engine_lock import SERVER_ENGINE_PREFIX
 from research.runtime.event_loop import EventLoopThread
 from research.runtime.run_manager import POLL_SECONDS, ResourceProvider
+from research.storage.run_store import REQUEST_WRITE
 from research.storage.sqlite_files import StoreError
-from research.storage.store import REQUEST_WRITE
 
 log = logging.getLogger(__name__)
 

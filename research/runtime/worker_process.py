@@ -51,7 +51,7 @@ def share_limits(settings: Settings) -> Settings:
 
     The limits on concurrent runs are off: the server applies them.
     """
-    parts = settings.processes
+    parts = settings.worker_count
     return settings.model_copy(
         update={
             "workers": "0",
@@ -73,7 +73,7 @@ def main() -> None:
     messages, exit_code = _read_messages(sys.stdin.buffer), 0
     try:
         for factory, settings in messages:
-            rate_limiter.process_count = settings.processes
+            rate_limiter.process_count = settings.worker_count
             application = _load_factory(factory)(share_limits(settings))
             try:
                 _handle_messages(application, messages, output)

@@ -68,14 +68,14 @@ def _memory() -> float:
 
 def figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
-        yield from _figures("SQLite", Settings(data_dir=Path(folder), runs_each=0))
+        yield from _figures("SQLite", Settings(data_dir=Path(folder), max_runs_per_owner=0))
     if reason := lacking():
         yield Figure("PostgreSQL: nothing measured", float("nan"), note=reason)
         return
     cluster = Cluster()
     try:
         with cluster.database() as address, tempfile.TemporaryDirectory() as folder:
-            yield from _figures("PostgreSQL", Settings(data_dir=Path(folder), store_url=address, runs_each=0))
+            yield from _figures("PostgreSQL", Settings(data_dir=Path(folder), store_url=address, max_runs_per_owner=0))
     finally:
         cluster.close()
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from research import application
+from research import close_application, get_application
 from research.core.records import EventEmitter, QueryResult, ignore_event
 from research.sources.database.engines import Database, open_database
 from research.sources.database.results import ExecutionResult
@@ -167,12 +167,12 @@ def _answers(folder: Path) -> Iterator[Figure]:
     watched = _watched(desk)
     yield from _beyond("an answer in 3 statements, the desk", watched, lambda: _asked(desk))
     os.environ["SIGHTLINE_DATA_DIR"] = str(folder / "data")
-    application.close()
+    close_application()
     try:
-        watched = _watched(application.get_application().services.database())
+        watched = _watched(get_application().services.database())
         yield from _beyond("an answer in 3 statements, a whole run", watched, _run)
     finally:
-        application.close()
+        close_application()
         del os.environ["SIGHTLINE_DATA_DIR"]
 
 
@@ -197,8 +197,8 @@ def _asked(desk: DatabaseService) -> float:
 
 def _run() -> float:
     """Seconds from the question to the stored end."""
-    run_id = application.start_database_run(QUESTION).id
-    while (run := application.get_run(run_id)) is None or run.is_active:
+    run_id = get_application().start_database_run(QUESTION).id
+    while (run := get_application().runs.get_run(run_id)) is None or run.is_active:
         time.sleep(0.005)
     assert run.status == "done" and run.finished, run.error
     return (run.finished - run.created).total_seconds()

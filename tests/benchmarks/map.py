@@ -16,7 +16,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from research import Place, RecordedPlace, application
+from research import Place, RecordedPlace, close_application
 from tests.benchmarks.figures import Figure
 
 SIZES = (200, 1000, 10_000)
@@ -28,12 +28,12 @@ TIME_TARGET = 0.5  # seconds
 def figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["SIGHTLINE_DATA_DIR"] = str(Path(folder) / "data")
-        application.close()
+        close_application()
         try:
             for size in SIZES:
                 yield from _measured(size)
         finally:
-            application.close()
+            close_application()
             del os.environ["SIGHTLINE_DATA_DIR"]
 
 

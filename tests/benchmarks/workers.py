@@ -133,7 +133,7 @@ def gemini(latency: float) -> Iterator[tuple[str, int]]:
 
 
 def figures() -> Iterator[Figure]:
-    settings = Settings(data_dir=Path(), runs_at_once=0, runs_each=0, model_concurrency=1000)
+    settings = Settings(data_dir=Path(), max_runs=0, max_runs_per_owner=0, model_concurrency=1000)
     yield at_once(MANY, settings, calls=3 * MANY)
     for count in (WORKERS, 0):
         yield from _burst(count)

@@ -162,12 +162,12 @@ def test_the_model_of_reports_is_enough_for_them_and_questions_are_answered_with
     opened: Opened, own: FakeOpenAI
 ) -> None:
     desk = opened(ANSWER_MODEL="", OPENAI_API_KEY="", OPENAI_BASE_URL="", **trio(own))
-    assert desk.models is None
+    assert desk.services.models is None
     report = reported(desk)
     assert stages(own.log) == WORK
     assert report.answer and report.answer.author == "openai:report-model"
     assert not report.answer.failures
-    assert desk.estimate_usage(report.run.options, "local", None).tokens > 0
+    assert desk.estimate_usage(report.run.options).tokens > 0
     own.log.clear()
     found = asked(desk)
     assert own.log == []

@@ -17,7 +17,7 @@ from pydantic import AnyUrl
 
 import research
 from research.core.errors import register_secrets
-from research.mcp_server import server
+from research.mcp_server import results, schemas
 from research.mcp_server.server import SightlineServer
 from tests.mcp_server.desk import LAKE, SLOW, data, status, until, words
 
@@ -55,14 +55,14 @@ async def calling(here: SightlineServer, session: ClientSession, run: str) -> tu
 
 async def test_the_library_is_limited_to_a_notebook(tmp_path: Path) -> None:
     async with talking(tmp_path) as (_, session):
-        library = await asyncio.to_thread(lambda: research.application.get_application().library)
+        library = await asyncio.to_thread(lambda: research.get_application().library)
         files = {
             "old.md": "# Old\n\nThe tower costs 3 yuan.",
             "new.md": "# New\n\nThe tower costs 40 yuan.",
         }
         for one in await asyncio.to_thread(lambda: [*library.add_files((n, t.encode()) for n, t in files.items())]):
             assert one.is_ok
-        await asyncio.to_thread(research.application.add_to_notebook, "Today", ["new.md"])
+        await asyncio.to_thread(research.get_application().store.add_to_notebook, "local", "Today", ["new.md"])
         asked = {"query": "tower yuan", "notebook": "Today"}
         found = data(await session.call_tool("search_library", asked))["passages"]
         assert [one["name"] for one in found] == ["new.md"]
@@ -75,7 +75,7 @@ async def test_the_library_is_limited_to_a_notebook(tmp_path: Path) -> None:
         }
         made = words(await session.call_tool("research", asked))
         assert "40 yuan" in made and "3 yuan" not in made
-        assert await asyncio.to_thread(research.application.save_remark, "tower-1", "for my eyes alone")
+        assert await asyncio.to_thread(research.get_application().runs.save_remark, "tower-1", "for my eyes alone")
         again = await session.call_tool("report", {"run_id": "tower-1"})
         (content,) = (await session.read_resource(AnyUrl("sightline://runs/tower-1"))).contents
         for told in (again.model_dump_json(), content.model_dump_json()):
@@ -126,7 +126,7 @@ async def test_a_run_that_two_wait_for_is_stopped_when_the_second_leaves(slow: N
 async def test_a_run_that_was_begun_elsewhere_goes_on_without_who_looked(slow: None, tmp_path: Path) -> None:
     async with talking(tmp_path) as (here, session):
         assert await status(session, "page") == ""
-        await asyncio.to_thread(lambda: research.application.start_run(LAKE, run_id="page"))
+        await asyncio.to_thread(lambda: research.get_application().runs.start(LAKE, run_id="page"))
         await cancelled(session, *await calling(here, session, "page"))
 
         async def left() -> bool:
@@ -154,7 +154,7 @@ async def test_a_failure_is_told_without_its_traceback_and_without_a_key(
         raise error
 
     async with talking(tmp_path) as (_, session):
-        monkeypatch.setattr(research.application, "recent_runs", fails)
+        monkeypatch.setattr(research.get_application().runs, "recent_runs", fails)
         with caplog.at_level(logging.ERROR):
             result = await session.call_tool("list_runs", {})
     assert result.isError and words(result) == told
@@ -166,14 +166,14 @@ async def test_a_run_that_fails_is_an_error_that_says_how_to_go_on(
 ) -> None:
     async with talking(tmp_path) as (_, session):
         data(await session.call_tool("research", {"question": LAKE, "run_id": "bad", "loops": 1}))
-        whole: Callable[..., Any] = research.application.report
+        whole: Callable[..., Any] = research.get_application().runs.report
 
         def failed(run_id: str) -> Any:
             report = whole(run_id)
             run = report.run.model_copy(update={"status": "failed", "error": "the model refused"})
             return report.model_copy(update={"run": run})
 
-        monkeypatch.setattr(research.application, "report", failed)
+        monkeypatch.setattr(research.get_application().runs, "report", failed)
         result = await session.call_tool("report", {"run_id": "bad"})
     assert result.isError and result.structuredContent is not None
     assert words(result).startswith("The run bad has failed: the model refused. Call again with")
@@ -181,10 +181,10 @@ async def test_a_run_that_fails_is_an_error_that_says_how_to_go_on(
 
 
 def test_half_a_character_of_a_page_does_not_end_the_session() -> None:
-    found = server._tool_result("half \ud83d", server.schemas.LibraryResult(passages=[]))
+    found = results.tool_result("half \ud83d", schemas.LibraryResult(passages=[]))
     assert found.model_dump_json() and found.content[0].text == "half ?"  # type: ignore[union-attr]
-    place = server.schemas.PlacesResult(places=[], provider="offline", note="half \ud83d")
-    assert (server._tool_result("", place).structuredContent or {})["note"] == "half ?"
+    place = schemas.PlacesResult(places=[], provider="offline", note="half \ud83d")
+    assert (results.tool_result("", place).structuredContent or {})["note"] == "half ?"
 
 
 async def test_a_table_is_filled_in_and_an_id_stays_with_what_was_asked(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ from pydantic import BaseModel
 
 from research.core import settings
 from research.core.settings import Settings
-from research.models.chat import Chat, Prompt
+from research.models.chat import Chat
 from research.models.clients import ModelClients
+from research.models.prompting import Prompt
 from research.models.roles import parse_spec
 from tests.servers import Server
 from tests.servers.anthropic import FakeAnthropic

@@ -14,8 +14,9 @@ import pytest
 
 from research.core.errors import ServiceError
 from research.models import clients
-from research.models.chat import EMIT_INTERVAL_SECONDS, Chat, Prompt
+from research.models.chat import EMIT_INTERVAL_SECONDS, Chat
 from research.models.clients import STREAM_TIMEOUT_FACTOR
+from research.models.prompting import Prompt
 from research.models.request_limits import RequestLimiter
 from research.models.roles import parse_spec
 from tests.fakes import until

@@ -15,10 +15,10 @@ from research.core.errors import ServiceError
 from research.core.providers import shipped_providers
 from research.core.settings import SettingError
 from research.models import context_lengths
-from research.models.chat import Prompt
 from research.models.clients import ModelClients
 from research.models.context_lengths import MAX_PROMPT_TOKENS, reduce_token_budget
 from research.models.prompt_overflow import detect_overflow
+from research.models.prompting import Prompt
 from research.models.roles import parse_spec
 from research.models.token_counts import estimate_tokens, minimum_tokens
 from tests.models.conftest import SCHEMA, Colour, Wire, loaded

@@ -16,8 +16,9 @@ from langchain_google_genai import ChatGoogleGenerativeAI
 
 from research.core.errors import ServiceError
 from research.core.records import ignore_event
-from research.models.chat import Chat, Prompt
+from research.models.chat import Chat
 from research.models.clients import ModelClients
+from research.models.prompting import Prompt
 from research.models.roles import parse_spec
 from tests.models.conftest import KEY, PROMPT, SCHEMA, Colour, Wire, loaded
 from tests.servers.gemini import FakeGemini

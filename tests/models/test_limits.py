@@ -9,9 +9,11 @@ import pytest
 
 from research.models.clients import ModelClients
 from research.models.request_limits import Cooldown, RequestLimiter
+from research.models.roles import parse_spec
 from tests.fakes import until
 from tests.models.conftest import loaded
 
+GEMINI, OPENAI = parse_spec("gemini-3.8-flash"), parse_spec("openai:gpt-5")
 MINUTE = 0.5
 
 
@@ -97,10 +99,10 @@ async def test_a_turn_is_given_back_by_a_request_that_fails_or_is_cancelled() ->
 
 async def test_each_provider_has_a_limiter_of_its_own_and_only_one() -> None:
     clients = ModelClients(loaded({"SIGHTLINE_MODEL_CONCURRENCY": "1"}))
-    assert clients.limiter("gemini") is clients.limiter("gemini")
-    async with clients.limiter("gemini").acquire(), clients.limiter("openai").acquire():
+    assert clients.limiter(GEMINI) is clients.limiter(GEMINI)
+    async with clients.limiter(GEMINI).acquire(), clients.limiter(OPENAI).acquire():
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(Watched(clients.limiter("gemini")).one(), 0.05)
+            await asyncio.wait_for(Watched(clients.limiter(GEMINI)).one(), 0.05)
 
 
 async def test_a_rest_is_over_when_it_has_lasted() -> None:

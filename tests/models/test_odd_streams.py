@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from research.core.errors import ServiceError
-from research.models.chat import Prompt
 from research.models.clients import STREAM_TIMEOUT_FACTOR
+from research.models.prompting import Prompt
 from tests.models.conftest import Wire
 from tests.servers import Call
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from research import Library, application
+from research import Library, close_application
 from tests.pages.serving import SETTINGS, chromium
 from tests.pages.visitor import Visitor
 from tests.servers.openai import FakeOpenAI
@@ -37,9 +37,9 @@ def folder(tmp_path: Path, indexed: Path, monkeypatch: pytest.MonkeyPatch) -> It
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(folder))
     folder.mkdir()
     shutil.copy(indexed, folder)
-    application.close()
+    close_application()
     yield folder
-    application.close()
+    close_application()
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOpenAI
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("SIGHTLINE_MODEL_ATTEMPTS", "1")
         yield fake
-        application.close()
+        close_application()
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from research import Run, RunOptions, application
+from research import Run, RunOptions, close_application, get_application
 from research.core.records import Plan, RunStatus, Task
 from research.storage.store import Store
 from tests.pages import checked_run, filled_table
@@ -44,12 +44,12 @@ class Planted:
 def alone(folder: Path) -> Iterator[None]:
     """The desk of this process on that folder, without a setting from outside."""
     kept = {name: os.environ.pop(name) for name in SETTINGS if name in os.environ}
-    application.close()
-    application.get_application(folder)
+    close_application()
+    get_application(folder)
     try:
         yield
     finally:
-        application.close()
+        close_application()
         os.environ.update(kept)
 
 
@@ -60,18 +60,18 @@ def plant(folder: Path, library: Path) -> Planted:
     made = Planted(folder)
     with alone(folder):
         for language in LANGUAGES:
-            made.add("places", language, application.start_run(PLACES[language]).id)
-            made.add("counted", language, application.start_database_run(COUNTED[language]).id)
-            made.add("nearest", language, application.start_database_run(NEAREST[language]).id)
-            made.add("report", language, application.start_report(TOPIC[language]).id)
-            asked = application.start_run(checked_run.ASKED[language], options=_approving())
+            made.add("places", language, get_application().runs.start(PLACES[language]).id)
+            made.add("counted", language, get_application().start_database_run(COUNTED[language]).id)
+            made.add("nearest", language, get_application().start_database_run(NEAREST[language]).id)
+            made.add("report", language, get_application().start_report(TOPIC[language]).id)
+            asked = get_application().runs.start(checked_run.ASKED[language], options=_approving())
             made.add("waiting", language, asked.id)
         for kind, ids in made.runs.items():
             for run_id in ids.values():
                 _over(run_id, "waiting" if kind == "waiting" else "done")
-        application.watch_topic(made.runs["report"]["en"])
+        get_application().watches.add(made.runs["report"]["en"])
         sql = "select province, count(*) from scenic_area group by province"
-        application.confirm_statement(COUNTED["zh"], sql)
+        get_application().databases.confirm_statement(COUNTED["zh"], sql)
     store = Store(folder / "runs.db")
     for language in LANGUAGES:
         checked_run.put(store, language)  # type: ignore[arg-type]
@@ -84,12 +84,12 @@ def plant(folder: Path, library: Path) -> Planted:
 
 
 def _approving() -> RunOptions:
-    return application.get_application().default_options().model_copy(update={"approve": True})
+    return get_application().default_options().model_copy(update={"approve": True})
 
 
 def _over(run_id: str, status: RunStatus) -> None:
     deadline = time.monotonic() + LASTS
-    while (run := application.get_run(run_id)) is None or run.is_active:
+    while (run := get_application().runs.get_run(run_id)) is None or run.is_active:
         assert time.monotonic() < deadline, run
         time.sleep(0.05)
     assert run.status == status, (run.question, run.status, run.error)

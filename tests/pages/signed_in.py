@@ -29,7 +29,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg  # noqa: E402
 from app import app  # noqa: E402
 from pages.shared import login  # noqa: E402
 from pages.shared.temporary_files import TEMPORARY_FILES  # noqa: E402
-from research import RunOptions, application  # noqa: E402
+from research import RunOptions, get_application  # noqa: E402
 
 ORIGIN = "http://localhost"
 QUESTION = "What does a ticket to the Palace Museum cost?"
@@ -111,8 +111,8 @@ def main() -> None:
     told: dict[str, Any] = {}
     with TestClient(app, base_url=ORIGIN) as client:
         whose = owner("ann") if login.read_config().is_required else login.LOCAL_OWNER
-        run = application.start_run(QUESTION, options=RunOptions(loops=1, sources=("library",)), owner=whose)
-        for _ in application.follow_run(run.id, owner=whose):
+        run = get_application().runs.start(QUESTION, options=RunOptions(loops=1, sources=("library",)), owner=whose)
+        for _ in get_application().runs.follow(run.id, owner=whose):
             pass
         told["ann"] = look(client, cookie("ann"), query=f"run={run.id}")
         told["bob"] = look(client, cookie("bob"), query=f"run={run.id}")

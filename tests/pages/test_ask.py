@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from research import MAX_QUESTION_CHARS, Run, RunOptions, application
+from research import MAX_QUESTION_CHARS, Run, RunOptions, close_application, get_application
 from tests.catalogue import WORDS
 from tests.fakes import until
 from tests.pages.conftest import KEY
@@ -43,7 +43,7 @@ def english(key: str, **values: object) -> str:
 def test_an_empty_question_is_refused_and_nothing_starts(visit: Visit) -> None:
     visitor = visit().ask("   \n ")
     assert visitor.errors == [english("problem.empty")]
-    assert application.recent_runs() == []
+    assert get_application().runs.recent_runs() == []
 
 
 @pytest.mark.slow
@@ -56,7 +56,7 @@ def test_a_question_of_20000_characters_is_refused_and_stays_in_the_box(visit: V
     assert f"{MAX_QUESTION_CHARS:,}" in error
     assert visitor.question == question
     assert visitor.look().question == question
-    assert application.recent_runs() == []
+    assert get_application().runs.recent_runs() == []
 
 
 @pytest.mark.slow
@@ -65,7 +65,7 @@ def test_a_question_without_a_word_is_refused_and_stays_in_the_box(visit: Visit,
     visitor = visit().ask(question)
     assert visitor.errors == [english("problem.no words")]
     assert visitor.question == question
-    assert application.recent_runs() == []
+    assert get_application().runs.recent_runs() == []
 
 
 def test_a_question_without_a_source_is_refused_and_stays_in_the_box(visit: Visit) -> None:
@@ -74,7 +74,7 @@ def test_a_question_without_a_source_is_refused_and_stays_in_the_box(visit: Visi
     visitor.ask(EN)
     assert visitor.errors == [english("ask.no_sources")]
     assert visitor.question == EN
-    assert application.recent_runs() == []
+    assert get_application().runs.recent_runs() == []
 
 
 @pytest.mark.slow
@@ -92,7 +92,7 @@ USUAL = ("places", "database", "library")  # without a key
 @pytest.mark.parametrize("question", HOSTILE.values(), ids=HOSTILE)
 def test_a_question_with_marks_is_asked_and_shown_as_it_is(visit: Visit, question: str) -> None:
     visitor = visit().ask(question).wait()
-    (run,) = application.recent_runs()
+    (run,) = get_application().runs.recent_runs()
     assert run.question == question
     assert run.status == "done"
     assert visitor.words.splitlines()[0] == " ".join(question.split())
@@ -124,7 +124,7 @@ def test_an_example_fills_the_box_and_has_an_answer(visit: Visit, lang: str, num
     example = visitor.at.button(key=f"example_{number}").label
     visitor.press(f"example_{number}")
     assert visitor.question == example
-    assert application.recent_runs() == []
+    assert get_application().runs.recent_runs() == []
     visitor.press("start").wait()
     tables = [block for block in visitor.blocks("text") if block["node"]["t"] == "table"]
     assert visitor.blocks("quote") or tables
@@ -136,7 +136,7 @@ def test_the_effort_chosen_holds_for_the_run_and_for_the_next_question(visit: Vi
     visitor.at.slider(key="queries").set_value(5)
     visitor.at.slider(key="loops").set_value(1)
     visitor.ask(EN).wait()
-    assert application.recent_runs()[0].options == RunOptions(queries=5, loops=1, sources=USUAL)
+    assert get_application().runs.recent_runs()[0].options == RunOptions(queries=5, loops=1, sources=USUAL)
     visitor.press("new")
     assert visitor.at.slider(key="queries").value == 5
     assert visitor.at.slider(key="loops").value == 1
@@ -146,7 +146,7 @@ def test_the_settings_are_the_effort_unless_it_is_chosen(visit: Visit, monkeypat
     monkeypatch.setenv("NUMBER_OF_INITIAL_QUERIES", "7")
     monkeypatch.setenv("MAX_RESEARCH_LOOPS", "4")
     visit().ask(EN).wait()
-    assert application.recent_runs()[0].options == RunOptions(queries=7, loops=4, sources=USUAL)
+    assert get_application().runs.recent_runs()[0].options == RunOptions(queries=7, loops=4, sources=USUAL)
 
 
 @pytest.mark.slow
@@ -158,7 +158,7 @@ def test_the_sources_are_those_where_there_is_something_unless_they_are_chosen(
     if web:
         monkeypatch.setenv("SEARXNG_URL", "http://127.0.0.1:9")
     if own:
-        list(application.get_application().library.add_files([("a.md", b"# Tower\n\nThe tower is open all day.")]))
+        list(get_application().library.add_files([("a.md", b"# Tower\n\nThe tower is open all day.")]))
     expected = {
         (False, False): ["places", "database", "library"],  # the samples
         (False, True): ["places", "database", "library"],
@@ -166,7 +166,7 @@ def test_the_sources_are_those_where_there_is_something_unless_they_are_chosen(
         (True, True): ["web", "places", "database", "library"],
     }[web, own]
     visitor = visit()
-    assert application.get_application().default_options().sources == tuple(expected)
+    assert get_application().default_options().sources == tuple(expected)
     assert visitor.at.button_group(key="sources").value == expected
     names = "GEMINI_API_KEY, TAVILY_API_KEY, SEARXNG_URL"
     assert (english("ask.no_web", names=names) in visitor.words) == (not web)
@@ -176,7 +176,7 @@ def test_the_sources_chosen_hold_for_the_run_and_for_the_next_question(visit: Vi
     visitor = visit()
     visitor.at.button_group(key="sources").set_value(["web", "library"])
     visitor.ask(EN).wait()
-    assert application.recent_runs()[0].options.sources == ("web", "library")
+    assert get_application().runs.recent_runs()[0].options.sources == ("web", "library")
     assert visitor.press("new").at.button_group(key="sources").value == ["web", "library"]
 
 
@@ -184,12 +184,12 @@ def test_without_a_round_of_search_nothing_is_searched_and_the_page_says_so(visi
     visitor = visit()
     visitor.at.slider(key="loops").set_value(0)
     visitor.ask(EN).wait()
-    (run,) = application.recent_runs()
+    (run,) = get_application().runs.recent_runs()
     assert (run.options.loops, run.status) == (0, "done")
     assert visitor.answer is not None
     assert visitor.answer["lead"].startswith("No search was made for “")
     assert visitor.answer["lead"].endswith("which does not mean that the sources lack it.")
-    assert application.get_application().runs.store.searches(run.id) == []
+    assert get_application().runs.store.searches(run.id) == []
     assert "0 rounds · 0 searches" in visitor.words
     assert "Round 1" not in visitor.words
 
@@ -199,10 +199,10 @@ def test_without_a_round_of_search_nothing_is_searched_and_the_page_says_so(visi
 
 def test_a_follow_up_goes_on_with_the_conversation(visit: Visit) -> None:
     visitor = visit(lang="zh").ask("故宫博物院的门票多少钱？").wait()
-    (first,) = application.recent_runs()
+    (first,) = get_application().runs.recent_runs()
     visitor.at.chat_input(key=f"follow_up_{first.id[:8]}").set_value("那周几闭馆呢？")
     visitor.look().wait()
-    second = next(run for run in application.recent_runs() if run.id != first.id)
+    second = next(run for run in get_application().runs.recent_runs() if run.id != first.id)
     assert (second.follows, second.conversation) == (first.id, first.conversation)
     assert any("周一" in block["text"] for block in visitor.blocks("quote"))
     links = {link.proto.label: link.proto.query_string for link in visitor.at.get("page_link")}
@@ -211,21 +211,21 @@ def test_a_follow_up_goes_on_with_the_conversation(visit: Visit) -> None:
 
 def test_an_empty_follow_up_is_not_asked(visit: Visit) -> None:
     visitor = visit(lang="zh").ask("故宫博物院的门票多少钱？").wait()
-    (first,) = application.recent_runs()
+    (first,) = get_application().runs.recent_runs()
     visitor.at.chat_input(key=f"follow_up_{first.id[:8]}").set_value(" \n ")
     visitor.look()
-    assert [run.id for run in application.recent_runs()] == [first.id]
+    assert [run.id for run in get_application().runs.recent_runs()] == [first.id]
 
 
 def test_a_refused_follow_up_is_in_the_box_again(visit: Visit) -> None:
     visitor = visit(lang="zh").ask("故宫博物院的门票多少钱？").wait()
-    (first,) = application.recent_runs()
+    (first,) = get_application().runs.recent_runs()
     key = f"follow_up_{first.id[:8]}"
     visitor.at.chat_input(key=key).set_value("？！")
     assert visitor.look().errors == [WORDS["problem.no words"][0]]
     box = visitor.at.chat_input(key=key).proto
     assert (box.set_value, box.value) == (True, "？！")
-    assert [run.id for run in application.recent_runs()] == [first.id]
+    assert [run.id for run in get_application().runs.recent_runs()] == [first.id]
 
 
 # Models
@@ -240,7 +240,7 @@ def test_without_a_model_the_form_offers_none_and_says_that_none_is_used(visit: 
     assert fields(visitor) == []
     assert english("ask.keyless") in visitor.words
     visitor.ask(EN).wait()
-    assert application.recent_runs()[0].options.model == ""
+    assert get_application().runs.recent_runs()[0].options.model == ""
 
 
 def test_with_models_the_form_offers_another_one_and_says_who_writes(visit: Visit, server: FakeOpenAI) -> None:
@@ -268,7 +268,7 @@ def test_the_model_chosen_writes_and_is_there_for_the_next_question(visit: Visit
     visitor = visit()
     visitor.at.text_input(key="model").set_value("  openai:qwen3-8b ")
     visitor.ask(EN).wait()
-    assert application.recent_runs()[0].options.model == "openai:qwen3-8b"
+    assert get_application().runs.recent_runs()[0].options.model == "openai:qwen3-8b"
     assert f"{english('answer.by')}: openai:qwen3-8b" in visitor.words
     assert visitor.press("new").at.text_input(key="model").value == "openai:qwen3-8b"
 
@@ -300,7 +300,7 @@ def test_a_model_that_refuses_a_level_of_thinking_is_named_and_answers_all_the_s
         visitor = visit().ask(EN).wait()
         told = english("step.unthinking", what="gemini:without-levels", level="low")
         assert visitor.words.count(told) == 1
-        application.close()
+        close_application()
 
 
 def test_a_wait_that_a_model_asks_for_is_told_with_its_reason(
@@ -321,7 +321,7 @@ def test_an_answer_that_cannot_be_written_leaves_what_was_found_and_is_written_o
 ) -> None:
     server.fail("write", "503")
     visitor = visit().ask(EN).wait()
-    (run,) = application.recent_runs()
+    (run,) = get_application().runs.recent_runs()
     assert run.status == "failed"
     (error,) = visitor.errors
     told = english("report.failed.unavailable", service="OpenAI (gpt-fake)")
@@ -329,12 +329,12 @@ def test_an_answer_that_cannot_be_written_leaves_what_was_found_and_is_written_o
     assert english("answer.failure_details") in visitor.words  # where the server's own words are
     assert "could not write an answer" in visitor.blocks("notice")[0]["text"]
     assert visitor.blocks("quote")
-    before = application.get_application().runs.store.searches(run.id)
+    before = get_application().runs.store.searches(run.id)
     server.fail("write", "ok")
     visitor.press(f"resume_{run.id[:8]}").wait()
     assert visitor.blocks("text")
     assert visitor.errors == []
-    assert application.get_application().runs.store.searches(run.id) == before
+    assert get_application().runs.store.searches(run.id) == before
     assert server.calls("plan") == 1
 
 
@@ -394,11 +394,11 @@ def test_the_limits_of_the_form_are_those_of_the_run_and_of_the_next_question(vi
     for name, value in (("searches", 1), ("tokens", 20_000), ("cost", 0.05), ("seconds", 90.0)):
         visitor.at.number_input(key=f"max_{name}").set_value(value)
     visitor.ask(EN).wait()
-    (run,) = application.recent_runs()
+    (run,) = get_application().runs.recent_runs()
     assert run.options.model_dump(include={"searches", "tokens", "cost", "seconds"}) == {
         "searches": 1, "tokens": 20_000, "cost": 0.05, "seconds": 90.0,
     }  # fmt: skip
-    assert len(application.get_application().runs.store.searches(run.id)) == 1
+    assert len(get_application().runs.store.searches(run.id)) == 1
     assert "limit is 1 search," in visitor.blocks("notice")[0]["text"]
     (warning,) = (shown(item.value) for item in visitor.at.warning)
     assert "not run (1 search)" in warning
@@ -450,7 +450,7 @@ def test_the_plan_can_be_seen_before_anything_is_searched(visit: Visit) -> None:
     table = visitor.table("query")
     assert list(table["source"]) == ["library"] * len(table)
     assert all("Palace Museum" in query for query in table["query"])
-    assert application.recent_runs() == []
+    assert get_application().runs.recent_runs() == []
 
 
 @pytest.mark.slow
@@ -458,8 +458,8 @@ def test_a_plan_that_was_seen_first_starts_as_it_stands(visit: Visit) -> None:
     visitor = visit().ask(EN, "plan_first")
     planned = list(visitor.table("query")["query"])
     assert visitor.press("start_draft").wait().blocks("quote")
-    (run,) = application.recent_runs()
-    assert [search["query"] for search in application.get_application().runs.store.searches(run.id)] == planned
+    (run,) = get_application().runs.recent_runs()
+    assert [search["query"] for search in get_application().runs.store.searches(run.id)] == planned
 
 
 @pytest.mark.slow
@@ -467,14 +467,14 @@ def test_a_plan_that_was_seen_first_starts_with_the_effort_of_the_form(visit: Vi
     visitor = visit()
     visitor.at.slider(key="loops").set_value(6)
     visitor.ask(EN, "plan_first").look().press("start_draft").wait()
-    assert application.recent_runs()[0].options.loops == 6
+    assert get_application().runs.recent_runs()[0].options.loops == 6
 
 
 @pytest.mark.slow
 def test_a_plan_can_be_left_for_a_new_question(visit: Visit) -> None:
     visitor = visit().ask(EN, "plan_first").press("leave_draft")
     assert "example_0" in visitor.buttons
-    assert application.recent_runs() == []
+    assert get_application().runs.recent_runs() == []
 
 
 @pytest.mark.usefixtures("documents")
@@ -489,8 +489,8 @@ def test_the_plan_of_a_model_shows_its_queries_and_starts(visit: Visit, server: 
     assert len(planned) == 3
     assert all(planned)
     visitor.press("start_draft").wait()
-    (run,) = application.recent_runs()
-    searched = [search["query"] for search in application.get_application().runs.store.searches(run.id)]
+    (run,) = get_application().runs.recent_runs()
+    searched = [search["query"] for search in get_application().runs.store.searches(run.id)]
     assert searched[:3] == planned
     assert server.calls("plan") == 1
 
@@ -504,19 +504,19 @@ def test_a_run_waits_for_approval_of_its_plan_and_starts_with_what_was_chosen(vi
     visitor = visit()
     visitor.at.toggle(key="approve").set_value(True)
     visitor.ask(EN).wait()
-    (run,) = application.recent_runs()
+    (run,) = get_application().runs.recent_runs()
     assert run.status == "waiting"
     assert english("run.waiting_help") in visitor.words
-    assert application.get_application().runs.store.searches(run.id) == []
+    assert get_application().runs.store.searches(run.id) == []
     assert EN[:20] in visitor.go("history").words
     other = visit(run=run.id)  # a second browser
     assert len(other.table("query")) == 2
     other.at.number_input(key="max_searches").set_value(1)
     other.look().press(f"approve_{run.id[:8]}").wait()
     assert other.blocks("quote")
-    (run,) = application.recent_runs()
+    (run,) = get_application().runs.recent_runs()
     assert (run.status, run.options.searches) == ("done", 1)
-    assert len(application.get_application().runs.store.searches(run.id)) == 1
+    assert len(get_application().runs.store.searches(run.id)) == 1
     assert visit(run=run.id).answer == other.answer
 
 
@@ -539,7 +539,7 @@ def test_open_sources_are_searched_after_one_click_and_not_before(
         assert "open_sources" not in visitor.buttons
         visitor.ask(question).wait()
         assert wiki.log
-        assert "web" in application.recent_runs()[0].options.sources
+        assert "web" in get_application().runs.recent_runs()[0].options.sources
         assert "1889" in str(visitor.blocks("quote"))
 
 
@@ -553,14 +553,14 @@ UNCLEAR = {"ask_back": "Which <b>year</b>?", "choices": ["2023", "2024"]}
 def test_what_is_asked_back_is_answered_with_a_click(visit: Visit, server: FakeOpenAI) -> None:
     server.brain.values["plan"] = UNCLEAR
     visit().ask(EN).wait()
-    (run,) = application.recent_runs()
+    (run,) = get_application().runs.recent_runs()
     assert (run.status, server.calls("search"), server.calls("write")) == ("waiting", 0, 0)
     other = visit(run=run.id)  # a second browser, or the same after a restart
     assert "Which <b>year</b>?" in other.words
     assert not any("<b>" in text.value for text in other.at.markdown)  # it is escaped
     assert {"2023", "2024"} <= {button.label for button in other.at.button}
     other.press(f"choice_1_{run.id[:8]}").wait()
-    assert application.recent_runs()[0].status == "done"
+    assert get_application().runs.recent_runs()[0].status == "done"
     prompt = next(call.prompt for call in server.log if call.stage == "write")
     assert "Which <b>year</b>? 2024" in prompt
     assert server.calls("plan") == 2
@@ -572,14 +572,14 @@ def test_what_is_asked_back_is_answered_with_a_click(visit: Visit, server: FakeO
 def test_what_is_asked_back_is_answered_in_own_words_or_skipped(visit: Visit, server: FakeOpenAI) -> None:
     server.brain.values["plan"] = UNCLEAR
     visitor = visit().ask(EN).wait()
-    run = application.recent_runs()[0]
+    run = get_application().runs.recent_runs()[0]
     visitor.at.text_input(key=f"clarified_{run.id[:8]}").set_value("both of them")
     visitor.press(f"clarify_send_{run.id[:8]}").wait()
     assert any("both of them" in call.prompt for call in server.log if call.stage == "write")
     visitor = visit().ask(EN).wait()
-    run, planned = application.recent_runs()[0], server.calls("plan")
+    run, planned = get_application().runs.recent_runs()[0], server.calls("plan")
     visitor.press(f"clarify_skip_{run.id[:8]}").wait()
-    assert (application.recent_runs()[0].status, server.calls("plan")) == ("done", planned)
+    assert (get_application().runs.recent_runs()[0].status, server.calls("plan")) == ("done", planned)
 
 
 @pytest.mark.slow
@@ -589,7 +589,7 @@ def test_nothing_is_asked_back_where_that_is_turned_off(
     monkeypatch.setenv("SIGHTLINE_CLARIFY", "off")
     server.brain.values["plan"] = UNCLEAR
     visit().ask(EN).wait()
-    assert application.recent_runs()[0].status == "done"
+    assert get_application().runs.recent_runs()[0].status == "done"
     assert all("ask_back" not in call.prompt for call in server.log)
 
 
@@ -597,12 +597,12 @@ def test_nothing_is_asked_back_where_that_is_turned_off(
 def test_a_run_under_way_is_told_something(visit: Visit, server: FakeOpenAI) -> None:
     server.latency = 1.5
     visitor = visit().ask(EN).look()
-    run = application.recent_runs()[0]
+    run = get_application().runs.recent_runs()[0]
     visitor.at.text_input(key=f"instruction_{run.id[:8]}").set_value("only after 2024")
     visitor.press(f"instruct_send_{run.id[:8]}")
     server.latency = 0.0
     visitor.wait()
-    report = application.report(run.id)
+    report = get_application().runs.report(run.id)
     assert report and [one.text for one in report.instructions] == ["only after 2024"]
     assert report.instructions[0].heeded
     prompt = next(call.prompt for call in server.log if call.stage == "write")
@@ -690,7 +690,7 @@ def test_an_unchanged_plan_run_again_searches_nothing_again(visit: Visit) -> Non
     visitor.press(f"again_start_{first[:8]}").wait()
     assert visitor.run_id != first
     assert visitor.blocks("quote")
-    report = application.report(visitor.run_id)
+    report = get_application().runs.report(visitor.run_id)
     assert report is not None
     assert report.findings
     assert all(finding.reused for finding in report.findings)
@@ -703,9 +703,9 @@ def test_one_more_round_is_a_run_of_its_own_that_repeats_nothing(visit: Visit) -
     visitor.press(f"more_{first[:8]}").wait()
     assert visitor.run_id != first
     assert visitor.blocks("quote")
-    store = application.get_application().runs.store
+    store = get_application().runs.store
     before = {row["key"] for row in store.searches(first)}
-    report = application.report(visitor.run_id)
+    report = get_application().runs.report(visitor.run_id)
     assert report is not None
     assert {f.task.key for f in report.findings if f.reused} == before
     assert report.run.based_on == first
@@ -726,7 +726,7 @@ def test_a_run_that_was_opened_by_its_address_can_be_run_again(visit: Visit) -> 
 @pytest.mark.slow
 def test_a_run_is_in_the_address_and_opens_by_it(visit: Visit) -> None:
     visitor = visit().ask(EN).wait()
-    assert visitor.run_id == application.recent_runs()[0].id
+    assert visitor.run_id == get_application().runs.recent_runs()[0].id
     assert visit(run=visitor.run_id).answer == visitor.answer
 
 
@@ -737,7 +737,7 @@ def test_an_unknown_run_id_is_told_and_a_question_can_be_asked(visit: Visit) -> 
 
 
 def test_a_run_of_another_owner_is_not_shown(visit: Visit) -> None:
-    application.get_application().runs.store.add_run(ended("theirs", owner="somebody"), None, "")
+    get_application().runs.store.add_run(ended("theirs", owner="somebody"), None, "")
     visitor = visit(run="theirs")
     assert english("ask.no_run") in visitor.words
     assert "theirs" not in visitor.buttons
@@ -772,7 +772,7 @@ def test_a_run_under_way_is_the_same_for_every_visitor(visit: Visit, monkeypatch
     elsewhere = visit("library")
     assert english("nav.active") in elsewhere.words
     assert EN[:20] in elsewhere.words
-    assert len(application.recent_runs()) == 1
+    assert len(get_application().runs.recent_runs()) == 1
 
 
 @pytest.mark.slow
@@ -780,11 +780,11 @@ def test_a_stopped_run_says_so_and_goes_on_when_asked_to(visit: Visit, monkeypat
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "0.3")
     visitor = visit().ask(EN).until("searching…")
     visitor.press(f"stop_{visitor.run_id[:8]}").wait()
-    assert application.recent_runs()[0].status == "stopped"
+    assert get_application().runs.recent_runs()[0].status == "stopped"
     assert english("run.stopped_help") in visitor.words
     visitor.press(f"resume_{visitor.run_id[:8]}").wait()
     assert visitor.blocks("quote")
-    assert application.recent_runs()[0].status == "done"
+    assert get_application().runs.recent_runs()[0].status == "done"
 
 
 @pytest.mark.slow
@@ -792,7 +792,7 @@ def test_a_run_can_be_ended_with_what_it_has_found(visit: Visit, monkeypatch: py
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "20")
     visitor = visit().ask(EN).until("searching…")
     visitor.press(f"write_{visitor.run_id[:8]}").wait()
-    assert application.recent_runs()[0].status == "done"
+    assert get_application().runs.recent_runs()[0].status == "done"
     assert "ended early, as you asked" in visitor.blocks("notice")[0]["text"]
     assert english("step.ended") in visitor.words
     assert "· 0 searches ·" in visitor.words
@@ -804,9 +804,9 @@ def test_a_stopped_run_can_still_write(visit: Visit, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "20")
     visitor = visit().ask(EN).until("searching…")
     visitor.press(f"stop_{visitor.run_id[:8]}").wait()
-    assert application.recent_runs()[0].status == "stopped"
+    assert get_application().runs.recent_runs()[0].status == "stopped"
     visitor.press(f"write_{visitor.run_id[:8]}").wait()
-    assert application.recent_runs()[0].status == "done"
+    assert get_application().runs.recent_runs()[0].status == "done"
     assert "ended early, as you asked" in visitor.blocks("notice")[0]["text"]
 
 
@@ -818,7 +818,7 @@ def ended(run_id: str, owner: str = "local") -> Run:
 
 
 def test_a_run_whose_program_is_gone_is_interrupted_and_resumes(visit: Visit) -> None:
-    application.get_application().runs.store.add_run(ended("cutoff"), None, "0" * 32)
+    get_application().runs.store.add_run(ended("cutoff"), None, "0" * 32)
     visitor = visit(run="cutoff")
     assert english("run.interrupted") in visitor.words
     assert english("run.interrupted_help") in visitor.words
@@ -826,7 +826,7 @@ def test_a_run_whose_program_is_gone_is_interrupted_and_resumes(visit: Visit) ->
 
 
 def test_a_run_that_fails_says_why_and_can_be_resumed(visit: Visit, folder: Path) -> None:
-    store = application.get_application().runs.store
+    store = get_application().runs.store
     store.add_run(ended("broken"), None, "0" * 32)
     store.append_events("broken", [], "failed", "Trouble with <b>$x$</b>")
     visitor = visit(run="broken")
@@ -835,7 +835,7 @@ def test_a_run_that_fails_says_why_and_can_be_resumed(visit: Visit, folder: Path
 
 
 def test_a_failure_without_a_reason_says_so(visit: Visit, folder: Path) -> None:
-    store = application.get_application().runs.store
+    store = get_application().runs.store
     store.add_run(ended("broken"), None, "0" * 32)
     store.append_events("broken", [], "failed", "")
     assert visit(run="broken").errors == ["The run failed: no reason recorded"]
@@ -875,10 +875,10 @@ def test_a_run_that_waits_for_its_turn_says_how_many_are_ahead(visit: Visit, mon
     assert f"{english('run.turn_own')} {english('run.turn_next')}" in second.words
     third = visit(locale="zh-CN").ask(EN)
     assert WORDS["run.turn_after"][0].format(n=1) in third.words
-    third.press(f"stop_{application.recent_runs()[0].id[:8]}")
-    until(lambda: application.recent_runs()[0].status == "stopped")
-    for run in application.recent_runs():
-        application.stop_run(run.id)
+    third.press(f"stop_{get_application().runs.recent_runs()[0].id[:8]}")
+    until(lambda: get_application().runs.recent_runs()[0].status == "stopped")
+    for run in get_application().runs.recent_runs():
+        get_application().runs.stop(run.id)
 
 
 @pytest.mark.slow
@@ -887,9 +887,9 @@ def test_a_plan_that_is_discarded_searches_nothing_and_can_be_taken_up_again(
 ) -> None:
     monkeypatch.setenv("SIGHTLINE_APPROVE_PLAN", "on")
     visitor = visit().ask(EN)
-    run = application.recent_runs()[0]
-    until(lambda: application.recent_runs()[0].status == "waiting")
+    run = get_application().runs.recent_runs()[0]
+    until(lambda: get_application().runs.recent_runs()[0].status == "waiting")
     visitor.look()
     visitor.press(f"discard_{run.id[:8]}")
-    assert application.recent_runs()[0].status == "stopped"
+    assert get_application().runs.recent_runs()[0].status == "stopped"
     assert english("run.resume") in [button.label for button in visitor.at.button]

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from research import Report, RunOptions, application, number_report_answer, report_json, report_markdown
+from research import (
+    Report,
+    RunOptions,
+    close_application,
+    get_application,
+    number_report_answer,
+    report_json,
+    report_markdown,
+)
 from tests.catalogue import WORDS
 from tests.fakes import until
 from tests.pages.visitor import Visitor, shown
@@ -33,7 +41,7 @@ def tables(place: Path) -> Iterator[None]:
     example(place)
     with on_the_path(place):
         yield
-        application.close()
+        close_application()
 
 
 def offered(visitor: Visitor, key: str) -> list[str]:
@@ -43,9 +51,9 @@ def offered(visitor: Visitor, key: str) -> list[str]:
 
 def researched(options: RunOptions | None = None) -> Report:
     """The example's question, asked of a run as any program asks it."""
-    run = application.start_run(QUESTION, options=options)
-    until(lambda: (found := application.get_run(run.id)) is not None and not found.is_active, 60)
-    report = application.report(run.id)
+    run = get_application().runs.start(QUESTION, options=options)
+    until(lambda: (found := get_application().runs.get_run(run.id)) is not None and not found.is_active, 60)
+    report = get_application().runs.report(run.id)
     assert report is not None
     return report
 
@@ -71,7 +79,7 @@ def test_every_choice_of_sources_offers_it_and_the_status_has_its_card(
 def test_its_connection_is_tested_with_the_query_that_it_names(tables: None, visit: Visit) -> None:
     words = visit("status").press("check").words
     assert "Tables  · mountains.csv" in words
-    assert [check.failure for check in application.check_connections() if check.name == "tables"] == [None]
+    assert [check.failure for check in get_application().check_connections() if check.name == "tables"] == [None]
 
 
 def test_a_question_without_a_key_is_answered_from_it_with_its_quotes_cited(tables: None, visit: Visit) -> None:
@@ -96,9 +104,9 @@ def test_it_alone_may_be_asked_and_what_it_lacks_is_not_found(tables: None) -> N
     report = researched(RunOptions(sources=("tables",), loops=1))
     assert {finding.task.source for finding in report.findings} == {"tables"}
     assert report.answer is not None and report.answer.quote_count == 2
-    run = application.start_run("How deep is Lake Vostok?", options=RunOptions(sources=("tables",), loops=1))
-    until(lambda: (found := application.get_run(run.id)) is not None and not found.is_active, 60)
-    unknown = application.report(run.id)
+    run = get_application().runs.start("How deep is Lake Vostok?", options=RunOptions(sources=("tables",), loops=1))
+    until(lambda: (found := get_application().runs.get_run(run.id)) is not None and not found.is_active, 60)
+    unknown = get_application().runs.report(run.id)
     assert unknown is not None and unknown.answer is not None
     assert unknown.answer.quote_count == 0
     assert {finding.reason for finding in unknown.findings} == {"empty"}
@@ -115,13 +123,13 @@ def test_what_a_package_calls_its_source_is_drawn_as_text(place: Path, visit: Vi
         assert words.count(ACT) == 3  # the sentence, its card, and what it brings
         assert "export EXTRA_KEY=VALUE" in [code.value for code in visitor.at.code]
         assert offered(visitor.go("settings"), "set_SIGHTLINE_SOURCES_0")[-1] == ACT
-        assert application.check_connections() == []
+        assert get_application().check_connections() == []
         report = researched(RunOptions(sources=("extra", "library"), loops=1))
         (failure,) = (f for f in report.findings if f.task.source == "extra")
         assert failure.reason == "internal"
         told = report_markdown(report, number_report_answer(report))
         assert told.count(ACT) == told.count(f"\\{ACT}") > 0
-        application.close()
+        close_application()
 
 
 def test_one_that_is_refused_costs_a_line_of_the_status(place: Path, visit: Visit) -> None:
@@ -133,4 +141,4 @@ def test_one_that_is_refused_costs_a_line_of_the_status(place: Path, visit: Visi
         assert line.startswith("A source of the package bad-one is not used: it cannot be loaded")
         assert ACT in line
         assert offered(visitor.go(""), "sources")[-1] == "Extra"
-        application.close()
+        close_application()

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from markdown_it import MarkdownIt
 
-from research import application
+from research import get_application
 from research.citations.numbering import number_report_answer
 from research.core.records import Report
 from research.export.markdown import report_markdown
@@ -39,7 +39,7 @@ FEW = (
 def test_no_page_breaks_over_a_row_that_cannot_be_read(what: str, visit: Visit, folder: Path) -> None:
     """A visitor fails of itself at a page that shows a traceback."""
     for run_id in (GOOD, BAD):
-        put(application.get_application().runs.store, run_id)
+        put(get_application().runs.store, run_id)
     tamper(folder / "runs.db", what)
     visitor = visit("history")
     assert asked(GOOD) in visitor.words
@@ -54,8 +54,8 @@ def test_no_page_breaks_over_a_row_that_cannot_be_read(what: str, visit: Visit, 
 @pytest.fixture
 def drawn(what: str, folder: Path) -> Iterator[Report]:
     """The report of a run with evidence that would act if it were drawn as it is."""
-    put(application.get_application().runs.store, BAD, hostile()[what])
-    report = application.report(BAD)
+    put(get_application().runs.store, BAD, hostile()[what])
+    report = get_application().runs.report(BAD)
     assert report is not None
     yield report
 

@@ -34,8 +34,7 @@ from research import (
     RunOptions,
     Span,
     Task,
-    application,
-    database_schema,
+    get_application,
     number_report_answer,
 )
 from research.core.records import PassageReference
@@ -152,7 +151,7 @@ def test_every_example_is_understood_without_a_model(visit: Visit, language: int
         visitor.press(name)
         question = visitor.at.text_area(key="database_question").value
         visitor.press("database_go").wait()
-        report = application.report(visitor.run_id)
+        report = get_application().runs.report(visitor.run_id)
         assert report is not None
         assert report.findings[0].rows, question
         visitor.press("new")
@@ -213,25 +212,27 @@ def test_a_statement_is_edited_on_the_database_page_wherever_it_was_seen(visit: 
 def test_a_statement_is_confirmed_listed_used_and_taken_back(visit: Visit) -> None:
     visitor = asked(visit("database"), ZHEJIANG)
     visitor.press(key(visitor, "right_"))
-    assert [question for question, _ in application.confirmed_statements()] == [ZHEJIANG]
+    assert [question for question, _ in get_application().databases.confirmed_statements()] == [ZHEJIANG]
     assert key(visitor, "back_")
     visitor.press("new")
     assert english("database.confirmed", n=1) in visitor.words
     asked(visitor, "浙江有哪些 5A 景区")  # in other spacing: the same question
     assert english("thought.known") in visitor.words
     visitor.press(key(visitor, "back_"))
-    assert list(application.confirmed_statements()) == []
+    assert list(get_application().databases.confirmed_statements()) == []
     assert key(visitor, "right_")
 
 
 @pytest.mark.slow
 def test_a_confirmed_question_is_asked_again_and_taken_back_from_the_list(visit: Visit) -> None:
-    application.confirm_statement("Which is the first?", "SELECT name FROM a_sight ORDER BY gid LIMIT 1")
+    get_application().databases.confirm_statement(
+        "Which is the first?", "SELECT name FROM a_sight ORDER BY gid LIMIT 1"
+    )
     visitor = visit("database")
     visitor.press("ask_0").wait()
     assert list(visitor.table("name")["name"]) == ["故宫博物院"]
     visitor.press("new").press("take_back_0")
-    assert list(application.confirmed_statements()) == []
+    assert list(get_application().databases.confirmed_statements()) == []
     assert english("database.confirmed", n=1) not in visitor.words
 
 
@@ -240,11 +241,11 @@ def test_another_statement_for_a_question_can_replace_the_one_that_is_remembered
     visit: Visit,
 ) -> None:
     visitor = asked(visit("database"), ZHEJIANG)
-    application.confirm_statement(ZHEJIANG, "SELECT 1 FROM a_sight")
+    get_application().databases.confirm_statement(ZHEJIANG, "SELECT 1 FROM a_sight")
     visitor.look()
     assert english("rows.other") in visitor.words
     visitor.press(key(visitor, "right_"))
-    ((_, sql),) = application.confirmed_statements()
+    ((_, sql),) = get_application().databases.confirmed_statements()
     assert "浙江省" in sql
 
 
@@ -256,7 +257,7 @@ def test_it_tells_the_tables_with_what_their_columns_mean(visit: Visit) -> None:
     visitor = visit("database")
     assert english("database.schema", n=2) in visitor.words
     columns = visitor.table("meaning").set_index("name")
-    schema = database_schema()
+    schema = get_application().databases.schema()
     assert list(columns.index) == [column.name for column in schema.tables[0].columns]
     assert columns["meaning"]["gid"].startswith(f"{english('database.key')} · id of the area")
     assert "北京市 (Beijing), " in columns["values"]["province"]

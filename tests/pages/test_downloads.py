@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pages.run.downloads import create_builder, list_formats
-from research import Report, application, number_report_answer
+from research import Report, get_application, number_report_answer
 from research.core.i18n import has_message
 from tests.export.test_markdown import numbered, report
 from tests.pages.visitor import Visitor
@@ -47,12 +47,12 @@ def test_the_format_that_was_used_last_is_behind_the_one_button(
     visit: Callable[..., Visitor],
 ) -> None:
     visitor = visit().ask(EN).wait()
-    report = application.report(visitor.run_id)
+    report = get_application().runs.report(visitor.run_id)
     assert report is not None
     first = labels(visitor)
     assert first[0] == "Download Markdown" and "Download" not in " ".join(first[1:])
     assert {"PDF", "Word"} <= set(first[1:])
-    assert application.preferences() == {}  # to be shown is not to be used
+    assert get_application().store.preferences("local") == {}  # to be shown is not to be used
     take(report, "pdf")
     assert (then := labels(visitor.look()))[0] == "Download PDF"
     assert "Markdown" in then and "PDF" not in then and len(then) == len(first)
@@ -61,7 +61,7 @@ def test_the_format_that_was_used_last_is_behind_the_one_button(
 
 
 def test_a_format_that_is_remembered_and_gone_is_none(visit: Callable[..., Visitor]) -> None:
-    application.set_preference("download", "odt")
+    get_application().store.set_preference("local", "download", "odt")
     visitor = visit().ask(EN).wait()
     assert labels(visitor)[0] == "Download Markdown"
 

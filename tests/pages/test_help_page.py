@@ -11,7 +11,7 @@ import pytest
 
 from pages.shared import help_topics, tour
 from pages.shared.paths import ASSETS_FOLDER
-from research import SUPPORT_ACCURACY, Run, RunOptions, application
+from research import SUPPORT_ACCURACY, Run, RunOptions, get_application
 from tests.catalogue import WORDS
 from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor, shown
@@ -156,7 +156,7 @@ def test_who_is_new_is_met_by_the_tour_once(visit: Visit) -> None:
     visitor = visit(new=True)
     assert english("tour.ask_text") in visitor.words
     assert english("ask.keyless") in visitor.words
-    assert application.preferences()[tour.PREFERENCE_NAME]
+    assert get_application().store.preferences("local")[tour.PREFERENCE_NAME]
     assert "tour_next" not in visit(new=True).buttons
 
 
@@ -187,12 +187,12 @@ def test_who_follows_a_link_is_not_met_by_the_tour(visit: Visit, page: str, quer
     visitor = visit(page, new=True, **query)
     assert "tour_next" not in visitor.buttons
     assert "tour_next" not in visitor.go("ask").buttons
-    assert tour.PREFERENCE_NAME not in application.preferences()
+    assert tour.PREFERENCE_NAME not in get_application().store.preferences("local")
 
 
 def test_who_has_asked_before_is_not_met_by_the_tour(visit: Visit) -> None:
     run = Run(id="r", conversation="r", owner="local", question="?", options=RunOptions(), status="done", created=NOW)  # fmt: skip
-    application.get_application().runs.store.add_run(run, None, "")
+    get_application().runs.store.add_run(run, None, "")
     assert "tour_next" not in visit(new=True).buttons
 
 

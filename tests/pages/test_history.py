@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from research import Run, RunOptions, application
+from research import Run, RunOptions, get_application
 from research.core.records import Answer, PassageReference, RunStatus, Span
 from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor
@@ -19,7 +19,7 @@ NOW = datetime.now(UTC)
 
 def put(run_id: str, question: str, status: RunStatus = "done", age: int = 0) -> None:
     """A run in the store, left by a program that is gone."""
-    application.get_application().runs.store.add_run(
+    get_application().runs.store.add_run(
         Run(
             id=run_id, conversation=run_id, owner="local", question=question, options=RunOptions(),
             status=status, created=datetime.now(UTC) - timedelta(minutes=age),
@@ -82,12 +82,12 @@ def test_a_run_whose_program_is_gone_is_interrupted_and_one_click_resumes_it(vis
     visitor.press("resume_cutoff")
     assert visitor.run_id == "cutoff"
     assert visitor.go("ask").wait().blocks("quote")
-    assert [run.status for run in application.recent_runs()] == ["done"]
+    assert [run.status for run in get_application().runs.recent_runs()] == ["done"]
 
 
 def test_a_resumed_run_does_not_repeat_a_finished_search(visit: Visit) -> None:
     visitor = visit().ask(EN).wait()
-    store = application.get_application().runs.store
+    store = get_application().runs.store
     before = store.searches(visitor.run_id)
     store.append_events(visitor.run_id, [], "interrupted")
     visitor.go("history").press(f"resume_{visitor.run_id}").go("ask").wait()
@@ -137,24 +137,24 @@ def test_a_deleted_conversation_comes_back_with_one_click(visit: Visit) -> None:
     put("gone-run", "Palace Museum")
     put("kept-run", "West Lake")
     visitor = manage(visit("history"), "gone-run").press("delete")
-    assert [run.id for run in application.recent_runs()] == ["kept-run"]
+    assert [run.id for run in get_application().runs.recent_runs()] == ["kept-run"]
     assert "West Lake" in links(visitor)
     assert "Palace Museum" not in links(visitor)
     visitor.press("undo")
-    assert {run.id for run in application.recent_runs()} == {"gone-run", "kept-run"}
+    assert {run.id for run in get_application().runs.recent_runs()} == {"gone-run", "kept-run"}
     assert "undo" not in visitor.buttons
 
 
 def test_the_bin_restores_and_deletes_for_good(visit: Visit) -> None:
     for name in ("one-run", "two-run"):
         put(name, f"Question {name}")
-        application.move_to_bin(name)
+        get_application().runs.move_to_bin(name)
     visitor = visit("history", view="bin")
     assert "Question one-run" in visitor.words
     assert "30 days left" in visitor.words
     visitor.press("restore_one-run").press("forget_two-run")
-    assert [run.id for run in application.recent_runs()] == ["one-run"]
-    assert application.bin_entries() == []
+    assert [run.id for run in get_application().runs.recent_runs()] == ["one-run"]
+    assert get_application().runs.bin_entries() == []
 
 
 def links(visitor: Visitor) -> list[str]:
@@ -164,7 +164,7 @@ def links(visitor: Visitor) -> list[str]:
 def test_tags_are_shown_and_narrow_the_list(visit: Visit) -> None:
     put("one-run", "Palace Museum")
     put("two-run", "West Lake")
-    application.set_tags("one-run", ["北京"])
+    get_application().store.history.set_tags("local", "one-run", ["北京"])
     visitor = visit("history", tag="北京")
     assert "West Lake" not in visitor.words
     assert "Palace Museum" in visitor.words
@@ -185,7 +185,7 @@ def test_filters_are_part_of_the_address(visit: Visit) -> None:
 
 
 def test_two_thousand_runs_are_read_a_page_at_a_time(visit: Visit) -> None:
-    store = application.get_application().runs.store
+    store = get_application().runs.store
     with store.database.transaction():
         for number in range(2000):
             put(f"{number:08}{'0' * 24}", f"Question number {number}", age=number)
@@ -195,7 +195,7 @@ def test_two_thousand_runs_are_read_a_page_at_a_time(visit: Visit) -> None:
     visitor.press("later")
     assert "Question number 15" in visitor.words
     assert "Question number 14" not in links(visitor)
-    found = application.search_history(limit=5000)
+    found = get_application().runs.search_history(limit=5000)
     assert (len(found.entries), found.total) == (50, 2000)
 
 
@@ -205,7 +205,7 @@ def test_a_comparison_is_of_the_visitor_s_own_runs(visit: Visit) -> None:
     visitor = visit("history", compare="one-run,two-run")
     assert "Palace Museum" in visitor.words
     assert "West Lake" in visitor.words
-    application.move_to_bin("two-run")
+    get_application().runs.move_to_bin("two-run")
     assert WORDS["compare.missing"][1] in visit("history", compare="one-run,two-run").words
 
 
@@ -218,5 +218,5 @@ def test_each_line_has_the_first_finding_as_it_is(visit: Visit) -> None:
             Span(kind="quote", text="![x](http://x.example) <b>60</b> yuan", cites=(PassageReference(evidence="e", passage="p"),)),
         ),
     )  # fmt: skip
-    application.get_application().runs.store.save_outcome("told", None, [], answer)
+    get_application().runs.store.save_outcome("told", None, [], answer)
     assert "![x](http:\u200b//x.example) <b>60</b> yuan" in visit("history").words

@@ -9,7 +9,7 @@ import pytest
 
 from pages.library.add import MAX_NAMES_PER_REASON
 from pages.library.reader import PASSAGES_PER_PAGE
-from research import application
+from research import close_application, get_application
 from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor
 
@@ -29,7 +29,7 @@ def upload(visitor: Visitor, *files: tuple[str, bytes], box: str = "files") -> V
         [(name, data, "application/octet-stream") for name, data in files]
     )
     visitor.look()
-    for intake in application.get_application().library.ingestion_jobs():
+    for intake in get_application().library.ingestion_jobs():
         assert intake.wait(30)
     return visitor.look()
 
@@ -37,7 +37,7 @@ def upload(visitor: Visitor, *files: tuple[str, bytes], box: str = "files") -> V
 def read(visitor: Visitor, path: Path | str) -> Visitor:
     visitor.at.text_input(key="folder").set_value(str(path))
     visitor.press("add_folder")
-    taken = application.get_application().library.ingestion_jobs()
+    taken = get_application().library.ingestion_jobs()
     for intake in taken:
         assert intake.wait(30)
     return visitor.look() if taken else visitor
@@ -91,7 +91,7 @@ def test_documents_and_search_stand_above_the_upload_once_there_are_own_ones(vis
 def test_a_rerun_adds_nothing_twice_and_the_box_is_empty_again(visit: Visit) -> None:
     visitor = upload(visit("library"), ("tower.md", TOWER.encode()))
     visitor.look().look()
-    [intake] = application.get_application().library.ingestion_jobs()
+    [intake] = get_application().library.ingestion_jobs()
     assert dict(intake.outcomes) == {"added": 1}
     assert [box.value for box in visitor.at.file_uploader] == [[], []]
 
@@ -171,7 +171,7 @@ def test_a_changed_file_replaces_what_it_was(visit: Visit) -> None:
 def test_a_chosen_folder_keeps_its_paths(visit: Visit) -> None:
     files = [("notes/a.md", TOWER.encode()), ("notes/deep/a.md", b"# Bridge\n\nA bridge.")]
     upload(visit("library"), *files, box="folder")
-    names = {entry.name for entry in application.get_application().library.list_all() if not entry.is_sample}
+    names = {entry.name for entry in get_application().library.list_all() if not entry.is_sample}
     assert names == {"notes/a.md", "notes/deep/a.md"}
 
 
@@ -294,7 +294,7 @@ def test_removed_documents_can_be_put_back_and_be_deleted_for_good(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visitor = upload(visit("library"), ("tower.md", TOWER.encode()), ("b.md", b"# B\n\nBridge."))
-    library = application.get_application().library
+    library = get_application().library
     tick(visitor, monkeypatch, 0, 1).press("remove")
     assert english("library.removed", n=2) in visitor.words
     assert library.count_documents().own_count == 0 and library.search("bridge", sample=False) == []
@@ -316,7 +316,7 @@ def test_the_sample_is_left_out_as_soon_as_it_is_turned_off(visit: Visit) -> Non
     visitor.at.toggle(key="sample").set_value(False)
     visitor.look()
     assert "Sample documents" not in visitor.words
-    assert application.get_application().library.list_all() == []
+    assert get_application().library.list_all() == []
     visitor.go("ask").ask("What can children see in the Palace Museum?").wait()
     assert visitor.blocks("quote") == []
     assert visitor.blocks("missing")
@@ -336,9 +336,9 @@ def test_the_sample_stays_off_for_the_next_visitor(visit: Visit) -> None:
     visitor = visit("library")
     visitor.at.toggle(key="sample").set_value(False)
     visitor.look()
-    application.close()
+    close_application()
     assert visit("library").at.toggle(key="sample").value is False
-    assert application.get_application().library.list_all() == []
+    assert get_application().library.list_all() == []
 
 
 def test_turning_the_sample_off_leaves_own_documents(visit: Visit) -> None:
@@ -365,13 +365,15 @@ def test_a_notebook_is_filled_asked_kept_by_a_follow_up_and_deleted(
     bridge = "# The bridge\n\nA ticket to the tower bridge costs 7 yuan."
     visitor = upload(visit("library"), ("tower.md", TOWER.encode()), ("b.md", bridge.encode()))
     assert not visitor.at.pills.values
-    application.add_to_notebook("*Trip*", ["gone.md"])  # a new name is typed in test_library_browser
+    get_application().store.add_to_notebook(
+        "local", "*Trip*", ["gone.md"]
+    )  # a new name is typed in test_library_browser
     visitor.at.selectbox(key="list_order").set_value("name")
     tick(visitor, monkeypatch, 0)  # the order goes down: the tower comes first
     assert own(visitor) == ["tower.md", "b.md"]
     visitor.at.selectbox(key="notebook_into").set_value("*Trip*")
     visitor.press("notebook_put_now")
-    assert application.notebooks() == {"*Trip*": ("gone.md", "tower.md")}
+    assert get_application().store.notebooks("local") == {"*Trip*": ("gone.md", "tower.md")}
     assert [toast.value for toast in visitor.at.toast] == [english("notebook.done", name=r"\*Trip\*", n=1)]
 
     visitor.at.pills(key="notebook_picked").set_value("*Trip*")
@@ -386,19 +388,19 @@ def test_a_notebook_is_filled_asked_kept_by_a_follow_up_and_deleted(
     first = visitor.run_id
     visitor.at.chat_input(key=f"follow_up_{first[:8]}").set_value("When is the bridge open?")
     visitor.look().wait()
-    further = application.get_run(visitor.run_id)
+    further = get_application().runs.get_run(visitor.run_id)
     assert further and (further.follows, further.options.notebook) == (first, "*Trip*")
     assert english("run.notebook", name="*Trip*") in visitor.go("history").words
 
     visitor.go("library").at.pills(key="notebook_picked").set_value("*Trip*")
     visitor.look().at.text_input(key="notebook_named_*Trip*").set_value(" <b>Tour</b> ")
     visitor.press("notebook_rename_now")
-    assert list(application.notebooks()) == ["<b>Tour</b>"] and own(visitor) == ["tower.md"]
+    assert list(get_application().store.notebooks("local")) == ["<b>Tour</b>"] and own(visitor) == ["tower.md"]
     visitor.at.text_input(key="notebook_named_<b>Tour</b>").set_value(" ")
     visitor.press("notebook_rename_now")  # a name without a sign changes nothing
-    assert list(application.notebooks()) == ["<b>Tour</b>"]
+    assert list(get_application().store.notebooks("local")) == ["<b>Tour</b>"]
     visitor.press("notebook_delete_now")
-    assert application.notebooks() == {} and len(own(visitor)) == 2
+    assert get_application().store.notebooks("local") == {} and len(own(visitor)) == 2
 
 
 def test_a_document_is_taken_out_of_the_notebook_that_is_looked_at(
@@ -406,11 +408,11 @@ def test_a_document_is_taken_out_of_the_notebook_that_is_looked_at(
 ) -> None:
     visitor = upload(visit("library"), ("tower.md", TOWER.encode()), ("b.md", b"# B\n\nBridge."))
     for name in ("Trip", "Guides"):
-        application.add_to_notebook(name, ["tower.md", "b.md"])
+        get_application().store.add_to_notebook("local", name, ["tower.md", "b.md"])
     visitor.look().at.pills(key="notebook_picked").set_value("Trip")
     tick(visitor, monkeypatch, 0).press("notebook_take")
     assert len(own(visitor)) == 1
-    assert {name: len(there) for name, there in application.notebooks().items()} == {
+    assert {name: len(there) for name, there in get_application().store.notebooks("local").items()} == {
         "Guides": 2,
         "Trip": 1,
     }
@@ -419,12 +421,12 @@ def test_a_document_is_taken_out_of_the_notebook_that_is_looked_at(
 def test_a_notebook_is_chosen_where_a_question_is_asked(visit: Visit) -> None:
     visitor = visit("ask")
     assert "notebook" not in [box.key for box in visitor.at.selectbox]
-    application.add_to_notebook("Trip", ["tower.md"])
+    get_application().store.add_to_notebook("local", "Trip", ["tower.md"])
     visitor.look().at.selectbox(key="notebook").set_value("Trip")
     visitor.ask("What does a ticket to the tower cost?").wait()
-    assert (run := application.get_run(visitor.run_id)) and run.options.notebook == "Trip"
+    assert (run := get_application().runs.get_run(visitor.run_id)) and run.options.notebook == "Trip"
     visitor.press("new")
     assert visitor.at.selectbox(key="notebook").value == "Trip"
     visitor.at.button_group(key="sources").set_value(["places"])
     visitor.look().ask("What is near the tower?")
-    assert (run := application.get_run(visitor.run_id)) and run.options.notebook == ""
+    assert (run := get_application().runs.get_run(visitor.run_id)) and run.options.notebook == ""

@@ -12,7 +12,7 @@ from typing import Any, get_args
 import pytest
 
 from pages.shared import errors
-from research import Run, RunOptions, application
+from research import Run, RunOptions, get_application
 from research.core.records import Language
 from research.storage.history import RunKind, run_kind
 from tests.catalogue import LANGUAGES, WORDS
@@ -46,7 +46,7 @@ def add(name: str, options: RunOptions, age: int = 0) -> None:
         id=name.replace(" ", "-"), conversation=name, owner="local", question=f"A run of {name}",
         options=options, status="done", created=datetime.now(UTC) - timedelta(minutes=age),
     )  # fmt: skip
-    assert application.get_application().runs.store.add_run(made, None, "0" * 32)
+    assert get_application().runs.store.add_run(made, None, "0" * 32)
 
 
 def linked(visitor: Visitor) -> list[str]:
@@ -55,8 +55,8 @@ def linked(visitor: Visitor) -> list[str]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_history_lists_filled_tables_with_all_else(visit: Visit, language: Language) -> None:
-    put(application.get_application().runs.store, GOOD)
-    filled_table.put(application.get_application().runs.store, language)
+    put(get_application().runs.store, GOOD)
+    filled_table.put(get_application().runs.store, language)
     visitor = visit("history")
     assert visitor.errors == []
     assert filled_table.ASKED[language] in visitor.words
@@ -77,7 +77,7 @@ def test_the_history_lists_a_run_of_every_kind(visit: Visit) -> None:
 def test_a_kind_that_this_version_does_not_know_is_listed(visit: Visit, folder: Path, kind: str) -> None:
     add("question", RunOptions())
     add("table", RunOptions(table=True), age=1)
-    application.search_history()
+    get_application().runs.search_history()
     change(folder, "update said set kind=? where run='question'", kind)
     visitor = visit("history")
     assert visitor.errors == [] and WORDS["history.unreadable"][1] not in visitor.words
@@ -90,7 +90,7 @@ def test_a_run_that_cannot_be_read_says_so_in_the_history_and_the_others_stand(
     what: str, visit: Visit, folder: Path
 ) -> None:
     for run_id in (GOOD, BAD):
-        put(application.get_application().runs.store, run_id)
+        put(get_application().runs.store, run_id)
     tamper(folder / "runs.db", what)
     visitor = visit("history")
     assert visitor.errors == []
@@ -103,22 +103,22 @@ def test_a_run_that_cannot_be_read_says_so_in_the_history_and_the_others_stand(
 @pytest.mark.slow
 def test_a_run_that_cannot_be_read_can_be_put_into_the_bin_restored_and_deleted(visit: Visit, folder: Path) -> None:
     for run_id in (GOOD, BAD):
-        put(application.get_application().runs.store, run_id)
+        put(get_application().runs.store, run_id)
     tamper(folder / "runs.db", "a status of an unknown word")
     visit("history").press(f"delete_{BAD}")
-    assert [entry.id for entry in application.bin_entries()] == [BAD]
+    assert [entry.id for entry in get_application().runs.bin_entries()] == [BAD]
     visit("history", view="bin").press(f"restore_{BAD}")
-    assert application.bin_entries() == []
+    assert get_application().runs.bin_entries() == []
     visit("history").press(f"delete_{BAD}")
     visit("history", view="bin").press(f"forget_{BAD}")
-    assert [entry.id for entry in application.search_history().entries] == [GOOD]
+    assert [entry.id for entry in get_application().runs.search_history().entries] == [GOOD]
 
 
 @pytest.mark.parametrize("column", ["binned", "created"])
 def test_what_lies_in_the_bin_is_listed_though_a_time_cannot_be_read(column: str, visit: Visit, folder: Path) -> None:
     for run_id in (GOOD, BAD):
-        put(application.get_application().runs.store, run_id)
-        application.move_to_bin(run_id)
+        put(get_application().runs.store, run_id)
+        get_application().runs.move_to_bin(run_id)
     table, key = ("conversation", "id") if column == "binned" else ("run", "id")
     change(folder, f"update {table} set {column}='some day' where {key}=?", BAD)
     visitor = visit("history", view="bin")
@@ -131,7 +131,7 @@ def test_what_lies_in_the_bin_is_listed_though_a_time_cannot_be_read(column: str
 def test_a_watched_topic_that_cannot_be_read_says_so_and_the_others_stand(
     what: str, visit: Visit, folder: Path
 ) -> None:
-    store = application.get_application().runs.store
+    store = get_application().runs.store
     for run_id in (GOOD, BAD):
         put(store, run_id)
         store.add_watch(run_id)
@@ -142,7 +142,7 @@ def test_a_watched_topic_that_cannot_be_read_says_so_and_the_others_stand(
     assert shown(WORDS["history.unreadable"][1]) in visitor.words
     assert f"unwatch_{BAD}" in visitor.buttons
     visitor.press(f"unwatch_{BAD}")
-    assert [watch.id for watch in application.watches()] == [GOOD]
+    assert [watch.id for watch in get_application().watches.all()] == [GOOD]
 
 
 def test_earlier_tables_stand_beside_one_that_cannot_be_read(visit: Visit, folder: Path) -> None:
@@ -156,7 +156,7 @@ def test_earlier_tables_stand_beside_one_that_cannot_be_read(visit: Visit, folde
 @pytest.mark.slow
 @pytest.mark.parametrize("column", ["added", "published"])
 def test_documents_are_listed_though_the_time_of_one_cannot_be_read(column: str, visit: Visit, folder: Path) -> None:
-    library = application.get_application().library
+    library = get_application().library
     texts = [(name, f"The text of {name} about towers.".encode()) for name in ("one.txt", "two.txt")]
     assert len([*library.add_files(texts)]) == 2
     change(folder, f"update document set {column}='some day' where name='one.txt'", file="library.db")
@@ -169,7 +169,7 @@ def test_documents_are_listed_though_the_time_of_one_cannot_be_read(column: str,
 @pytest.mark.slow
 @pytest.mark.parametrize("data", ["[]", '{"question": 7}', "{", '{"count": "many"}'])
 def test_a_report_is_read_though_what_was_said_to_its_run_cannot_be(data: str, visit: Visit, folder: Path) -> None:
-    store = application.get_application().runs.store
+    store = get_application().runs.store
     put(store, GOOD)
     store.append_events(GOOD, [(datetime.now(UTC), kind, {}) for kind in ("unclear", "instruction")])
     change(folder, "update event set data=? where kind in ('unclear', 'instruction')", data)
@@ -178,7 +178,7 @@ def test_a_report_is_read_though_what_was_said_to_its_run_cannot_be(data: str, v
 
 
 def test_events_with_reasons_of_a_later_version_are_drawn(visit: Visit, folder: Path) -> None:
-    put(application.get_application().runs.store, GOOD)
+    put(get_application().runs.store, GOOD)
     for name, value in (("reason", "out of ink"), ("hint", "pray")):
         change(
             folder,

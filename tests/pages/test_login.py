@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.shared import login
-from research import Run, RunOptions, application
+from research import HistoryQuery, Run, RunOptions, get_application
 from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor, shown
 
@@ -64,7 +64,7 @@ def run_of(owner: str, run_id: str, status: Any = "done") -> Run:
         id=run_id, conversation=f"talk-{run_id}", owner=owner, question=f"{QUESTION} {run_id}",
         options=RunOptions(), status=status, created=NOW, finished=NOW,
     )  # fmt: skip
-    application.get_application().runs.store.add_run(run, None, "")
+    get_application().runs.store.add_run(run, None, "")
     return run
 
 
@@ -162,7 +162,7 @@ def test_a_sign_in_that_expires_ends_at_the_next_look(visit: Visit) -> None:
 
 def test_a_widget_does_nothing_any_more_once_the_sign_in_has_expired(visit: Visit) -> None:
     visitor = visit("library", secrets=AUTH, user=claims())
-    library = application.get_application().library
+    library = get_application().library
     assert library.is_sample_enabled
     visitor.at.user = claims(hours=13)
     visitor.at.toggle(key="sample").set_value(False)
@@ -204,7 +204,7 @@ def test_a_run_of_somebody_else_is_told_as_one_that_does_not_exist(visit: Visit)
 
 @pytest.mark.slow
 def test_the_notebooks_of_somebody_else_are_on_no_page(visit: Visit) -> None:
-    application.add_to_notebook("Hers", ["tower.md"], owner=owner("0002"))
+    get_application().store.add_to_notebook(owner("0002"), "Hers", ["tower.md"])
     for page, key in (("library", "notebook_picked"), ("ask", "notebook")):
         for subject in ("0001", "0002"):
             visitor = visit(page, secrets=AUTH, user=claims(subject))
@@ -217,15 +217,15 @@ def test_the_notes_of_somebody_else_are_on_no_page(visit: Visit) -> None:
     mine, theirs = owner("0001"), owner("0002")
     run_of(mine, "mine")
     run_of(theirs, "theirs")
-    assert application.save_remark("mine", "note of mine", owner=mine)
-    assert application.save_remark("theirs", "note of theirs", owner=theirs)
+    assert get_application().runs.save_remark("mine", "note of mine", owner=mine)
+    assert get_application().runs.save_remark("theirs", "note of theirs", owner=theirs)
     for name in ("mine", "theirs"):
         for page in ("ask", "history"):
             words = visit(page, secrets=AUTH, user=claims(), run=name).words
             assert "note of theirs" not in words
-    assert application.search_history("note of", owner=mine).total == 1
-    assert not application.save_remark("theirs", "", owner=mine)
-    assert application.search_history("note of theirs", owner=theirs).total == 1
+    assert get_application().runs.search_history(HistoryQuery("note of"), owner=mine).total == 1
+    assert not get_application().runs.save_remark("theirs", "", owner=mine)
+    assert get_application().runs.search_history(HistoryQuery("note of theirs"), owner=theirs).total == 1
 
 
 def test_the_history_has_one_s_own_runs_only(visit: Visit) -> None:

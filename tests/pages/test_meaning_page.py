@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from research import application, database_description, delete_database_description, save_database_description
+from research import close_application, get_application
 from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor
 
@@ -82,7 +82,7 @@ def test_a_draft_is_edited_as_a_file_and_heads_the_columns(visit: Visit, orders:
 def test_without_a_model_a_question_is_told_what_it_needs_and_saved_ones_are_offered(
     visit: Visit, orders: Path
 ) -> None:
-    application.confirm_statement("Orders", SQL)
+    get_application().databases.confirm_statement("Orders", SQL)
     assert english("database.rules_own") in visit("database").words
     visitor = asked(visit("database"), "Total amount of orders")
     assert english("outcome.needs_model") in visitor.words
@@ -98,22 +98,24 @@ def test_without_a_model_a_question_is_told_what_it_needs_and_saved_ones_are_off
 def test_each_owner_describes_a_database_for_themselves_and_deleting_all_forgets_it(
     orders: Path,
 ) -> None:
-    assert save_database_description(MODEL, owner="ann") == ""
-    assert database_description(owner="ann").origin == "owner"
-    assert database_description(owner="bob").origin == "draft"
-    assert "no such column" in save_database_description("tables: {t_ord: {columns: {x: {}}}}", owner="ann")
-    assert database_description(owner="ann").text == MODEL
-    assert list(application.get_application().services.descriptions.all("ann").values()) == [MODEL]
-    application.delete_owner_data(owner="ann")
-    assert database_description(owner="ann").origin == "draft"
-    assert not delete_database_description(owner="ann")
+    assert get_application().databases.save_description(MODEL, owner="ann") == ""
+    assert get_application().databases.description(owner="ann").origin == "owner"
+    assert get_application().databases.description(owner="bob").origin == "draft"
+    assert "no such column" in get_application().databases.save_description(
+        "tables: {t_ord: {columns: {x: {}}}}", owner="ann"
+    )
+    assert get_application().databases.description(owner="ann").text == MODEL
+    assert list(get_application().services.descriptions.all("ann").values()) == [MODEL]
+    get_application().delete_owner_data(owner="ann")
+    assert get_application().databases.description(owner="ann").origin == "draft"
+    assert not get_application().databases.delete_description(owner="ann")
 
 
 def test_a_description_that_the_database_has_outgrown_is_told_and_a_draft_stands_in(visit: Visit, orders: Path) -> None:
-    assert save_database_description(MODEL) == ""
+    assert get_application().databases.save_description(MODEL) == ""
     with closing(sqlite3.connect(orders)) as made:
         made.execute("alter table t_ord rename to invoice")
         made.commit()
-    application.close()
-    assert "t_ord" in database_description().problem
+    close_application()
+    assert "t_ord" in get_application().databases.description().problem
     assert "no such table" in visit("database").words

@@ -16,7 +16,18 @@ import pandas as pd
 import pytest
 
 from pages.run import coverage, coverage_charts, plan
-from research import Finding, Part, Plan, Report, Run, RunOptions, Task, application
+from research import (
+    Finding,
+    Part,
+    Plan,
+    Report,
+    Run,
+    RunOptions,
+    Task,
+    close_application,
+    get_application,
+    sources_by_name,
+)
 from research.core.records import Answer, NewsCoverage, Picture, Story
 from research.sources.news.search_tools import NEWS_TOOLS
 from tests.catalogue import WORDS
@@ -43,7 +54,7 @@ def newsroom(server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fa
         monkeypatch.setenv("TAVILY_API_KEY", "tvly-0123456789")
         monkeypatch.setenv("TAVILY_BASE_URL", fake.base_url)
         yield fake
-        application.close()
+        close_application()
 
 
 @pytest.fixture
@@ -63,8 +74,8 @@ def reported(newsroom: FakeNewsroom) -> Callable[..., Run]:
         )
         options = RunOptions(sources=("news",), sections=3, reflections=0)
         outline = Plan(parts=parts, tasks=tasks, outline=True)
-        run = application.start_run(TOPIC[lang], options=options, plan=outline)
-        for _ in application.follow_run(run.id):
+        run = get_application().runs.start(TOPIC[lang], options=options, plan=outline)
+        for _ in get_application().runs.follow(run.id):
             pass
         return run
 
@@ -87,9 +98,9 @@ def test_an_outline_waits_with_titles_queries_ways_and_days(
     assert {day.date() for day in table["start"]} == {date(2026, 11, 1)}
     assert english("plan.outline_help") in visitor.words
     assert newsroom.log == []
-    run = application.recent_runs()[0]
+    run = get_application().runs.recent_runs()[0]
     visitor.press(f"approve_{run.id[:8]}").wait()
-    (run,) = application.recent_runs()
+    (run,) = get_application().runs.recent_runs()
     assert (run.status, run.options.sections > 0, run.options.reflections) == ("done", True, 2)
     assert {asked.body["start_date"] for asked in newsroom.log if "start_date" in asked.body} == {"2026-11-01"}
     assert english("coverage.title") in visitor.words
@@ -102,12 +113,12 @@ def begun(visitor: Visitor, lang: str = "en") -> Visitor:
     visitor.at.button(key="outline_first").click()
     visitor.at.run()
     visitor.turn("news")
-    visitor.at.query_params["run"] = application.recent_runs()[0].id
+    visitor.at.query_params["run"] = get_application().runs.recent_runs()[0].id
     return visitor.look().wait()
 
 
 def outline() -> Plan:
-    report = application.report(application.recent_runs()[0].id)
+    report = get_application().runs.report(get_application().runs.recent_runs()[0].id)
     assert report is not None
     assert report.plan is not None
     return report.plan
@@ -121,7 +132,7 @@ def frame(*rows: tuple[Any, ...]) -> pd.DataFrame:
 
 
 def test_the_tools_of_the_editor_are_those_of_the_engine() -> None:
-    assert [*application.known_sources()["news"].tool_descriptions] == [*NEWS_TOOLS]
+    assert [*sources_by_name()["news"].tool_descriptions] == [*NEWS_TOOLS]
     assert [tool.name for tool in NEWS_TOOLS.values() if tool.needs_dates] == [plan.DATED_TOOL]
 
 
@@ -165,7 +176,7 @@ def test_wrong_dates_are_told(start: date | None, end: date | None, fault: str) 
 def test_wrong_dates_are_told_at_once_and_nothing_can_be_started(
     visit: Visit, newsroom: FakeNewsroom, server: FakeOpenAI
 ) -> None:
-    run = application.start_run(
+    run = get_application().runs.start(
         TOPIC["en"],
         options=RunOptions(sources=("news",), sections=1, reflections=0),
         plan=Plan(
@@ -197,7 +208,7 @@ def test_a_table_of_an_outline_gives_its_plan_back() -> None:
 def test_a_report_shows_what_its_news_come_to(visit: Visit, reported: Callable[..., Run]) -> None:
     run = reported()
     visitor = visit(run=run.id)
-    report = application.report(run.id)
+    report = get_application().runs.report(run.id)
     assert report is not None
     assert report.answer is not None
     found = report.answer.coverage
@@ -390,11 +401,11 @@ def test_with_a_source_of_news_the_page_asks_for_none(visit: Visit, newsroom: Fa
 def test_a_report_without_news_has_no_charts_and_says_so(visit: Visit, folder: Path, locale: str) -> None:
     """Though the notes that it cites have a day of publication, as an analyst's own do."""
     text = b"# Snow closes the wall\n\n2026-11-20\n\nPart of the Great Wall is closed after snow."
-    assert all(added.is_ok for added in application.get_application().library.add_files([("snow.md", text)]))
-    run = application.start_report("Great Wall closed after snow")
-    for _ in application.follow_run(run.id):
+    assert all(added.is_ok for added in get_application().library.add_files([("snow.md", text)]))
+    run = get_application().start_report("Great Wall closed after snow")
+    for _ in get_application().runs.follow(run.id):
         pass
-    report = application.report(run.id)
+    report = get_application().runs.report(run.id)
     assert report and report.answer and report.answer.coverage is None
     assert any(item.published for item in report.evidence)
     visitor = visit("news", locale=locale, run=run.id)
@@ -415,12 +426,12 @@ def test_a_report_that_found_no_news_says_so(
         run = nothing_found()
         assert quiet.log
         assert english(f"coverage.{words}") in visit("news", run=run.id).words
-        application.close()
+        close_application()
 
 
 def nothing_found() -> Run:
-    run = application.start_report("Anything", options=RunOptions(sources=("news",), sections=1, reflections=0))
-    for _ in application.follow_run(run.id):
+    run = get_application().start_report("Anything", options=RunOptions(sources=("news",), sections=1, reflections=0))
+    for _ in get_application().runs.follow(run.id):
         pass
     return run
 
@@ -434,21 +445,21 @@ def test_a_topic_is_watched_from_its_report_and_looked_at_again(visit: Visit, re
     visitor = visit(run=run.id)
     visitor.press(f"watch_{run.id[:8]}")
     assert english("watch.saved") in visitor.words
-    (kept,) = application.watches()
+    (kept,) = get_application().watches.all()
     assert (kept.id, kept.latest, kept.changed) == (run.id, run.id, None)
     page = visit("news")
     assert english("watch.title") in page.words
     assert TOPIC["en"] in page.words
     page.at.button(key=f"look_again_{run.id}").click()
     page.at.run()
-    update = application.recent_runs(limit=1)[0]
+    update = get_application().runs.recent_runs(limit=1)[0]
     assert update.options.updates == run.id
-    assert [event.kind for event in application.follow_run(update.id)][-1] == "status"
+    assert [event.kind for event in get_application().runs.follow(update.id)][-1] == "status"
     assert english("watch.nothing") in visit(run=update.id).words
     other = visit("news")
     assert english("watch.same") in other.words
     other.press(f"unwatch_{run.id}")
-    assert not application.watches()
+    assert not get_application().watches.all()
     assert english("watch.title") not in other.words
 
 

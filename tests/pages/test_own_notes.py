@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from pages.run import answer
-from research import application, number_report_answer
+from research import get_application, number_report_answer
 from tests.catalogue import WORDS
 from tests.pages import checked_run
 from tests.pages.visitor import Visitor
@@ -18,7 +18,7 @@ HOSTILE = "<b>bold</b> ![x](https://evil.example/x)\n# Heading\n[link](https://e
 
 @pytest.fixture
 def run_id(folder: object) -> str:
-    checked_run.put(application.get_application().runs.store, "en")
+    checked_run.put(get_application().runs.store, "en")
     return checked_run.IDS["en"]
 
 
@@ -43,7 +43,7 @@ def test_a_note_on_an_answer_is_written_changed_and_deleted(visit: Visit, run_id
 
 
 def test_a_hostile_note_on_an_answer_is_text(visit: Visit, run_id: str) -> None:
-    application.save_remark(run_id, HOSTILE)
+    get_application().runs.save_remark(run_id, HOSTILE)
     visitor = visit(run=run_id)
     (shown,) = [item.value for item in visitor.at.markdown if "evil" in item.value]
     for line in HOSTILE.splitlines():
@@ -52,13 +52,13 @@ def test_a_hostile_note_on_an_answer_is_text(visit: Visit, run_id: str) -> None:
 
 
 def test_a_passage_has_its_note_wherever_it_is_cited(run_id: str) -> None:
-    report = application.report(run_id)
+    report = get_application().runs.report(run_id)
     assert report is not None
     numbered = number_report_answer(report)
     assert numbered is not None
     (first, *_) = (cite for block in _quotes(answer.build_blocks(numbered)) for cite in block["cites"])
     evidence, passage = first["at"]
-    assert application.save_remark(run_id, HOSTILE, evidence=evidence, passage=passage)
+    assert get_application().runs.save_remark(run_id, HOSTILE, evidence=evidence, passage=passage)
     drawn = answer.build_blocks(numbered, {}, None, {(evidence, passage): HOSTILE})
     noted = {tuple(c["at"]): c["note"] for block in _quotes(drawn) for c in block["cites"]}
     assert noted.pop((evidence, passage)) == HOSTILE and set(noted.values()) <= {""}

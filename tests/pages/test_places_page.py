@@ -15,7 +15,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import place_text
-from research import Evidence, Place, Point, RunOptions, application
+from research import Evidence, Place, Point, RunOptions, close_application, get_application
 from tests.catalogue import WORDS
 from tests.pages.conftest import KEY
 from tests.pages.visitor import Visitor
@@ -39,7 +39,7 @@ def amap(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAmap]:
         monkeypatch.setenv("AMAP_BASE_URL", fake.base_url)
         monkeypatch.setenv("AMAP_MAPS_API_KEY", KEY)
         yield fake
-        application.close()
+        close_application()
 
 
 def search(visitor: Visitor, where: str, what: str = "", radius: int = 1000) -> Visitor:
@@ -67,7 +67,7 @@ def names(visitor: Visitor) -> list[str]:
 
 def select(visitor: Visitor, *wanted: str) -> Visitor:
     """Ticks places by name, as a click on their boxes does."""
-    known = [item.place for item in application.recorded_places(owner="local")]
+    known = [item.place for item in get_application().store.recorded_places("local")]
     found = {name: p.id for p in known for name in (p.name, place_text.display_name(p, "en"))}
     state = {"picked": "", "turn": 0, "since": 0, "ticked": {found[name] for name in wanted}}
     visitor.at.session_state["on_map_all"] = state
@@ -76,7 +76,7 @@ def select(visitor: Visitor, *wanted: str) -> Visitor:
 
 def known(folder: Path, *places: Place, owner: str = "local") -> None:
     """Puts places into the store as a search would."""
-    store = application.get_application().runs.store
+    store = get_application().runs.store
     store.add_evidence(
         store.lookup_registry(owner),
         [
@@ -103,7 +103,7 @@ def test_an_empty_page_greets_with_a_map_of_the_sample(visit: Visit) -> None:
     assert english("places.empty") in visitor.words
     assert "Palace Museum 故宫博物院" in names(visitor)
     assert all("Sample" in row[2] for row in lists(visitor)[0]["rows"])
-    assert application.recorded_places() == []  # nobody has found them
+    assert get_application().store.recorded_places("local") == []  # nobody has found them
 
 
 def test_with_a_key_the_first_map_costs_nothing(visit: Visit, amap: FakeAmap) -> None:
@@ -229,9 +229,9 @@ def test_filters_leave_what_fits_all_of_them(
 
 
 def test_the_places_of_one_run_can_be_looked_at_alone(folder: Path, visit: Visit) -> None:
-    run = application.start_run("王府井附近有什么博物馆？", options=RunOptions(sources=("places",)))
+    run = get_application().runs.start("王府井附近有什么博物馆？", options=RunOptions(sources=("places",)))
     visitor = visit("places")
-    while application.get_run(run.id).is_active:  # type: ignore[union-attr]
+    while get_application().runs.get_run(run.id).is_active:  # type: ignore[union-attr]
         time.sleep(0.05)
     known(folder, place(1, name="Elsewhere"))
     assert "Elsewhere" in names(visitor.look())
@@ -264,8 +264,8 @@ def test_one_place_and_many_are_not_compared(folder: Path, visit: Visit) -> None
 
 
 def test_a_table_links_to_the_runs_that_found_a_place(visit: Visit) -> None:
-    run = application.start_run("王府井附近有什么博物馆？", options=RunOptions(sources=("places",)))
-    while application.get_run(run.id).is_active:  # type: ignore[union-attr]
+    run = get_application().runs.start("王府井附近有什么博物馆？", options=RunOptions(sources=("places",)))
+    while get_application().runs.get_run(run.id).is_active:  # type: ignore[union-attr]
         time.sleep(0.05)
     visitor = visit("places")
     visitor = select(visitor, *names(visitor)[:2])
@@ -437,10 +437,10 @@ def report_page() -> None:
 
 @pytest.mark.slow
 def test_a_report_draws_its_places_with_their_centres_and_files(folder: Path) -> None:
-    run = application.start_run("王府井附近有什么博物馆？", options=RunOptions(sources=("places",)))
-    while application.get_run(run.id).is_active:  # type: ignore[union-attr]
+    run = get_application().runs.start("王府井附近有什么博物馆？", options=RunOptions(sources=("places",)))
+    while get_application().runs.get_run(run.id).is_active:  # type: ignore[union-attr]
         time.sleep(0.05)
-    report = application.report(run.id)
+    report = get_application().runs.report(run.id)
     assert report
     at = AppTest.from_function(report_page, default_timeout=30)
     at.session_state.report = report

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from research import application
+from research import close_application, get_application
 from research.core.records import Span
 from tests.catalogue import WORDS
 from tests.pages.conftest import KEY
@@ -38,7 +38,7 @@ def remedy(request: pytest.FixtureRequest, folder: Path, monkeypatch: pytest.Mon
     env, right = SETTINGS[request.param]
     for name, value in env.items():
         monkeypatch.setenv(name, value)
-    application.close()
+    close_application()
     return right
 
 
@@ -51,7 +51,7 @@ def remedies(words: str, at: int) -> str:
 @pytest.mark.slow
 def test_where_nothing_was_found_a_model_is_recommended_only_if_none_is_set(remedy: str, visit: Visit) -> None:
     spans = (Span(kind="heading", text=NOTHING), Span(kind="missing", text="Not found.", part="p1"))
-    put(application.get_application().runs.store, GOOD, written=answer(GOOD, spans=spans))
+    put(get_application().runs.store, GOOD, written=answer(GOOD, spans=spans))
     for locale, at in LOCALES.items():
         words = visit(locale=locale, run=GOOD).words
         assert shown(WORDS["nothing.help"][at]) in words
@@ -72,13 +72,13 @@ def test_the_first_page_and_the_status_say_of_a_model_that_is_set_what_it_lacks(
     assert (keyless in ask) is (remedy == "model")
     assert (remedies(ask, 1) == "idle") is (remedy == "idle")
     assert ("OPENAI_API_KEY is missing" in status.replace("\\", "")) is (
-        remedy == "idle" and not application.get_services().settings.report_model
+        remedy == "idle" and not get_application().services_for().settings.report_model
     )
 
 
 def test_where_every_search_failed_no_other_words_are_recommended(visit: Visit, folder: Path) -> None:
     spans = (Span(kind="heading", text=NOTHING), Span(kind="missing", text="It failed.", part="p1"))
-    put(application.get_application().runs.store, GOOD, written=answer(GOOD, spans=spans))
+    put(get_application().runs.store, GOOD, written=answer(GOOD, spans=spans))
     with closing(sqlite3.connect(folder / "runs.db")) as connection, connection:
         connection.execute(
             "update search set finding=json_set(finding, '$.reason', 'timeout', '$.evidence', json('[]'))"

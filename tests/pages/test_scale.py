@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from research import Run, RunOptions, application
+from research import Run, RunOptions, get_application
 from tests.many import LAST, fill
 from tests.pages.visitor import Visitor
 
@@ -78,7 +78,7 @@ def test_the_sidebar_lists_some_runs_and_tells_of_the_others(folder: Path, visit
             id=f"{n:08x}".ljust(32, "0"), conversation=f"talk{n}", owner="local", question=f"Question {n}",
             options=RunOptions(), status="waiting", created=LAST,
         )  # fmt: skip
-        application.get_application().runs.store.add_run(run, None, "0" * 32)
+        get_application().runs.store.add_run(run, None, "0" * 32)
     links = [link.proto.label for link in visit("news").at.sidebar.get("page_link")]
     assert len(links) == 9
     assert links[-1] == "+ 22 · History"

@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from pages.library import pictures
-from research import OCR_INSTALL, Library, application
+from research import OCR_INSTALL, Library, get_application
 from tests.catalogue import WORDS
 from tests.pages.test_library_page import english, own, upload
 from tests.pages.visitor import Visitor
@@ -22,7 +22,7 @@ SCAN = ("scan.pdf", scanned(4))
 
 def library(typist: Typist | None) -> Library:
     """The library of the desk, with what reads its scans, or nothing that does."""
-    found = application.get_application().library
+    found = get_application().library
     found.scan_reader.engine_factory = lambda: typist
     return found
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from research import application
+from research import close_application, get_application
 from tests.catalogue import WORDS
 from tests.pages.test_login import AUTH, claims, owner
 from tests.pages.visitor import Visitor, shown
@@ -40,7 +40,7 @@ def advanced(visitor: Visitor) -> Any:
 
 
 def chosen(owner: str = "local") -> dict[str, str]:
-    return {one.name: one.value for one in application.choices(owner=owner) if one.is_chosen}
+    return {one.name: one.value for one in get_application().preferences.choices(owner=owner) if one.is_chosen}
 
 
 def told(at: AppTest) -> str:
@@ -77,7 +77,7 @@ def test_a_key_is_tested_beside_its_field(
 ) -> None:
     with FakeOpenAI() as fake:
         monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url)
-        application.close()
+        close_application()
         if fault:
             fake.fail("models", fault)
         visitor = visit("settings")
@@ -87,7 +87,9 @@ def test_a_key_is_tested_beside_its_field(
         visitor.press("test_OPENAI_API_KEY")
         said = {one: english(f"settings.test_{one}", seconds="").split("(")[0] for one in OUTCOMES}
         assert [one for one, words in said.items() if words in visitor.words] == [outcome]
-        assert {one.name: one.location for one in application.key_statuses()}["OPENAI_API_KEY"] == "none"
+        assert {one.name: one.location for one in get_application().preferences.key_statuses("local")}[
+            "OPENAI_API_KEY"
+        ] == "none"
         assert fake.calls() == fake.calls("models") == 1
         assert KEY not in visitor.words
         assert not any(words in visitor.look().words for words in said.values())
@@ -111,8 +113,12 @@ def test_a_test_changes_nothing(visit: Visit, folder: Path, monkeypatch: pytest.
     for address in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL",
                     "TAVILY_BASE_URL", "AMAP_BASE_URL", "OLLAMA_BASE_URL"):  # fmt: skip
         monkeypatch.setenv(address, nowhere())
-    application.close()
-    before = application.key_statuses(), application.choices(), application.get_services()
+    close_application()
+    before = (
+        get_application().preferences.key_statuses("local"),
+        get_application().preferences.choices("local"),
+        get_application().services_for(),
+    )
     visitor = visit("settings")
     if not [item for item in visitor.at.text_input if f"set_{name}_" in (item.key or "")]:
         provider = name.split("_")[0].lower()
@@ -123,12 +129,16 @@ def test_a_test_changes_nothing(visit: Visit, folder: Path, monkeypatch: pytest.
     lacking = name == "OPENAI_BASE_URL"  # of which no key is there
     assert english("settings.test_none" if lacking else "settings.test_unreached") in visitor.words
     assert english("settings.test_unsaved") in visitor.words
-    assert (application.key_statuses(), application.choices(), application.get_services()) == before
-    assert application.get_services() is before[2]
+    assert (
+        get_application().preferences.key_statuses("local"),
+        get_application().preferences.choices("local"),
+        get_application().services_for(),
+    ) == before
+    assert get_application().services_for() is before[2]
     assert not [p for p in folder.rglob("*") if p.is_file() and KEY.encode() in p.read_bytes()]
     assert field(visitor, "text_input", name).value == KEYS_TESTED[name]  # and can be saved now
     visitor.press("save")
-    assert {one.name: one.location for one in application.key_statuses()}[name] == "session"
+    assert {one.name: one.location for one in get_application().preferences.key_statuses("local")}[name] == "session"
     assert chosen()["NUMBER_OF_INITIAL_QUERIES"] == "9"
 
 
@@ -140,7 +150,7 @@ def test_a_key_and_the_address_beside_it_are_tested_together(visit: Visit) -> No
         field(visitor, "text_input", "OPENAI_BASE_URL").set_value(fake.base_url)
         visitor.press("test_OPENAI_BASE_URL")
         assert english("settings.test_answers", seconds="").split("(")[0] in visitor.words
-        assert {one.location for one in application.key_statuses()} == {"none"}
+        assert {one.location for one in get_application().preferences.key_statuses("local")} == {"none"}
 
 
 def test_what_is_no_key_is_not_tested(visit: Visit) -> None:
@@ -156,7 +166,7 @@ def test_a_refused_key_is_not_used_without_a_warning(visit: Visit, monkeypatch: 
     with FakeOpenAI() as fake:
         fake.keys = {"another-key-that-works"}
         monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url)
-        application.close()
+        close_application()
         visitor = visit("settings")
         field(visitor, "text_input", "OPENAI_API_KEY").set_value(KEY)
         visitor.press("test_OPENAI_API_KEY")
@@ -169,7 +179,7 @@ def test_a_refused_key_is_not_used_without_a_warning(visit: Visit, monkeypatch: 
         field(visitor, "text_input", "OPENAI_API_KEY").set_value("another-key-that-works")
         visitor.press("save")
         assert warned not in visitor.words
-        application.add_keys({"OPENAI_API_KEY": KEY})
+        get_application().preferences.add_keys({"OPENAI_API_KEY": KEY}, owner="local")
         assert warned in visit("ask").words
         fake.keys = {KEY}  # the service knows it by now
         visitor.go("settings").press("test_OPENAI_API_KEY")
@@ -180,12 +190,15 @@ def test_a_refused_key_of_one_person_is_no_warning_for_another(visit: Visit, mon
     with FakeOpenAI() as fake:
         fake.keys = {"another-key-that-works"}
         monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url)
-        application.close()
+        close_application()
         ann, bob = owner("0001"), owner("0002")
         for one in (ann, bob):
-            application.add_keys({"OPENAI_API_KEY": KEY}, owner=one)
-        application.check_key("OPENAI_API_KEY", owner=ann)
-        refused = [{one.name for one in application.key_statuses(owner=each) if one.is_refused} for each in (ann, bob)]
+            get_application().preferences.add_keys({"OPENAI_API_KEY": KEY}, owner=one)
+        get_application().check_key("OPENAI_API_KEY", owner=ann)
+        refused = [
+            {one.name for one in get_application().preferences.key_statuses(owner=each) if one.is_refused}
+            for each in (ann, bob)
+        ]
         assert refused == [{"OPENAI_API_KEY"}, set()]
 
 
@@ -193,7 +206,7 @@ def test_nobody_tests_the_key_of_the_server(visit: Visit, monkeypatch: pytest.Mo
     with FakeOpenAI() as fake:
         monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        application.close()
+        close_application()
         visitor = visit("settings", secrets=AUTH, user=claims())
         assert visitor.press("test_OPENAI_API_KEY").at is not None
         assert english("settings.test_none") in visitor.words and fake.calls() == 0
@@ -238,8 +251,8 @@ def test_who_searches_the_web_is_put_in_order(visit: Visit) -> None:
 
 
 def test_everything_goes_back_but_the_keys(visit: Visit) -> None:
-    application.save_choices({"NUMBER_OF_INITIAL_QUERIES": "9", "MAP_TILES": "off"})
-    application.add_keys({"TAVILY_API_KEY": KEY})
+    get_application().preferences.save_choices({"NUMBER_OF_INITIAL_QUERIES": "9", "MAP_TILES": "off"}, owner="local")
+    get_application().preferences.add_keys({"TAVILY_API_KEY": KEY}, owner="local")
     visitor = visit("settings").press("reset_sure")
     assert chosen() == {}
     assert field(visitor, "number_input", "NUMBER_OF_INITIAL_QUERIES").value == 3
@@ -250,14 +263,16 @@ def test_a_key_is_taken_in_and_never_shown_again(visit: Visit, folder: Path) -> 
     visitor = visit("settings")
     field(visitor, "text_input", "TAVILY_API_KEY").set_value(KEY)
     visitor.press("save")
-    assert {one.name: one.location for one in application.key_statuses()}["TAVILY_API_KEY"] == "session"
+    assert {one.name: one.location for one in get_application().preferences.key_statuses("local")}[
+        "TAVILY_API_KEY"
+    ] == "session"
     assert KEY not in told(visitor.at)
     assert KEY not in str(visitor.at.session_state)
     assert field(visitor, "text_input", "TAVILY_API_KEY").value == ""
     assert not [p for p in folder.rglob("*") if p.is_file() and KEY.encode() in p.read_bytes()]
-    assert "live" in visitor.go("status").words or application.readiness()["news"].state == "live"
+    assert "live" in visitor.go("status").words or get_application().readiness()["news"].state == "live"
     visitor.go("settings").press("forget_TAVILY_API_KEY")
-    assert {one.location for one in application.key_statuses()} == {"none"}
+    assert {one.location for one in get_application().preferences.key_statuses("local")} == {"none"}
 
 
 def test_a_key_is_remembered_only_if_that_is_ticked(visit: Visit, folder: Path) -> None:
@@ -265,7 +280,9 @@ def test_a_key_is_remembered_only_if_that_is_ticked(visit: Visit, folder: Path) 
     field(visitor, "text_input", "TAVILY_API_KEY").set_value(KEY)
     field(visitor, "checkbox", "remember").check()
     visitor.press("save")
-    assert {one.name: one.location for one in application.key_statuses()}["TAVILY_API_KEY"] == "machine"
+    assert {one.name: one.location for one in get_application().preferences.key_statuses("local")}[
+        "TAVILY_API_KEY"
+    ] == "machine"
     assert [p.name for p in folder.rglob("*") if p.is_file() and KEY.encode() in p.read_bytes()] == ["keys.json"]
 
 
@@ -276,11 +293,13 @@ def test_the_key_of_any_provider_is_taken_in_and_its_models_are_asked_with_it(vi
     visitor.at.selectbox(key="more_providers").select("deepseek").run()
     field(visitor, "text_input", "DEEPSEEK_API_KEY").set_value(KEY)
     visitor.press("save")
-    assert {one.name: one.location for one in application.key_statuses()}["DEEPSEEK_API_KEY"] == "session"
+    assert {one.name: one.location for one in get_application().preferences.key_statuses("local")}[
+        "DEEPSEEK_API_KEY"
+    ] == "session"
     assert KEY not in told(visitor.at)
-    assert application.save_choices({"ANSWER_MODEL": "deepseek:deepseek-chat"}) == {}
+    assert get_application().preferences.save_choices({"ANSWER_MODEL": "deepseek:deepseek-chat"}, owner="local") == {}
     table = {
-        setting: (spec, lacks) for _, setting, spec, lacks in application.get_services(owner="local").model_table()
+        setting: (spec, lacks) for _, setting, spec, lacks in get_application().services_for("local").model_table()
     }
     assert table["ANSWER_MODEL"] == ("deepseek:deepseek-chat", "")
     assert table["REFLECTION_MODEL"] == ("deepseek:deepseek-chat", "")
@@ -293,7 +312,7 @@ def test_what_is_no_key_is_refused_beside_its_field_without_being_repeated(visit
     visitor.press("save")
     assert visitor.errors == [english("settings.wrong_key")]
     assert "my secret" not in told(visitor.at)
-    assert {one.location for one in application.key_statuses()} == {"none"}
+    assert {one.location for one in get_application().preferences.key_statuses("local")} == {"none"}
 
 
 def test_a_key_of_the_environment_is_told_as_that(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,8 +334,8 @@ def test_where_runs_are_worked_on_elsewhere_no_key_can_be_entered(
 
 def test_with_a_login_keys_are_one_s_own_and_addresses_the_server_s(visit: Visit) -> None:
     ann, bob = owner("0001"), owner("0002")
-    application.add_keys({"TAVILY_API_KEY": KEY}, owner=ann)
-    application.save_choices({"NUMBER_OF_INITIAL_QUERIES": "8"}, owner=ann)
+    get_application().preferences.add_keys({"TAVILY_API_KEY": KEY}, owner=ann)
+    get_application().preferences.save_choices({"NUMBER_OF_INITIAL_QUERIES": "8"}, owner=ann)
     visitor = visit("settings", secrets=AUTH, user=claims("0001"))
     assert "forget_TAVILY_API_KEY" in visitor.buttons
     assert english("settings.keys_addresses") in visitor.words
@@ -348,16 +367,16 @@ def test_a_language_that_was_switched_to_is_there_at_the_next_visit(visit: Visit
 
 
 def test_the_language_of_one_person_is_not_that_of_another(visit: Visit) -> None:
-    application.set_preference("language", "zh", owner=owner("0001"))
+    get_application().store.set_preference(owner("0001"), "language", "zh")
     assert WORDS["history.title"][0] in visit("history", secrets=AUTH, user=claims("0001")).words
     assert WORDS["history.title"][1] in visit("history", secrets=AUTH, user=claims("0002")).words
 
 
 def test_the_language_can_be_left_to_the_browser_again(visit: Visit) -> None:
-    application.set_preference("language", "zh")
+    get_application().store.set_preference("local", "language", "zh")
     visitor = visit("settings")
     [group] = [group for group in visitor.at.button_group if (group.key or "").startswith("set_language_")]
     group.set_value("browser")
     visitor.look()
-    assert "language" not in application.preferences()
+    assert "language" not in get_application().store.preferences("local")
     assert WORDS["settings.title"][1] in visitor.words

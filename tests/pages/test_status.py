@@ -14,7 +14,7 @@ import pytest
 
 from pages.shared.locale_format import format_day
 from pages.status.cards import build_cards
-from research import DatabaseSchema, Readiness, Usage, application, prices_as_of
+from research import DatabaseSchema, Readiness, Usage, close_application, get_application, prices_as_of, sources_by_name
 from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor
 from tests.runtime.test_store import run
@@ -42,7 +42,7 @@ def test_it_says_who_thinks_what_is_ready_and_where_data_lies(visit: Visit, fold
 
 
 def test_an_empty_library_is_missing_and_own_documents_are_live(visit: Visit) -> None:
-    library = application.get_application().library
+    library = get_application().library
     library.set_sample_enabled(False)
     visitor = visit("status")
     assert english("status.empty") in visitor.words
@@ -123,7 +123,7 @@ def test_a_key_is_shown_as_set_and_never_itself(
 
 def test_the_web_is_live_with_those_who_search_it(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     assert english("status.nothing_asked") in visit("status").words
-    application.close()
+    close_application()
     monkeypatch.setenv("TAVILY_API_KEY", "tvly-0123456789")
     monkeypatch.setenv("SEARXNG_URL", "http://127.0.0.1:9")
     words = visit("status").words
@@ -218,7 +218,7 @@ def test_what_is_live_has_nothing_to_add(visit: Visit, server: FakeOpenAI, monke
     monkeypatch.setenv("AMAP_MAPS_API_KEY", "a" * 32)
     monkeypatch.setenv("AMAP_DAILY_SEARCHES", "80")
     visitor = visit("status")
-    assert lines(visitor) == {application.known_sources()["database"].setup_commands[1]}
+    assert lines(visitor) == {sources_by_name()["database"].setup_commands[1]}
     assert settled(visitor) == 2  # Wikidata and papers
     assert english("source.amap") in visitor.words
     assert "openai:gpt-fake" in visitor.words
@@ -250,7 +250,7 @@ def test_where_nothing_was_used_that_is_said(visit: Visit) -> None:
 
 
 def test_what_was_used_is_told_as_sums_and_as_a_table(visit: Visit, folder: Path) -> None:
-    store = application.get_application().runs.store
+    store = get_application().runs.store
     now = datetime.now(UTC)
     store.add_run(run("one", created=now, owner="local"), None, "")
     store.add_run(run("two", created=now, owner="somebody"), None, "")
@@ -277,7 +277,7 @@ def test_everything_is_exported_in_the_background_and_the_file_goes(visit: Visit
     visitor = visit().ask("What does a ticket to the Palace Museum cost?").wait().go("status")
     visitor.press("export")
     visitor.until(english("export.ready_text"))
-    made = application.get_data_export()
+    made = get_application().data_exports.get("local")
     assert made is not None
     assert made.path is not None
     assert made.total_count == 1
@@ -293,10 +293,10 @@ def test_everything_is_deleted_once_the_word_is_typed(visit: Visit) -> None:
     assert visitor.at.button(key="wipe_go").disabled
     visitor.at.text_input(key="wipe_word").set_value("delete").run()
     assert visitor.at.button(key="wipe_go").disabled
-    assert len(application.recent_runs()) == 1
+    assert len(get_application().runs.recent_runs()) == 1
     visitor.at.text_input(key="wipe_word").set_value("delete everything").run()
     visitor.press("wipe_go")
-    assert application.recent_runs() == []
+    assert get_application().runs.recent_runs() == []
     assert f"{english('wiped.runs')} 1" in visitor.words
 
 
@@ -360,8 +360,8 @@ def test_a_read_only_data_folder_is_named(visit: Visit, tmp_path: Path, monkeypa
 
 
 def test_a_store_of_a_newer_version_is_left_as_it_is(visit: Visit, folder: Path) -> None:
-    application.get_application()
-    application.close()
+    get_application()
+    close_application()
     file = folder / "runs.db"
     with closing(sqlite3.connect(file)) as db:
         db.execute("pragma user_version=999")
@@ -384,7 +384,7 @@ def test_a_database_of_another_program_is_left_as_it_is(visit: Visit, folder: Pa
 def test_a_file_that_is_damaged_while_the_program_runs_is_told_too(visit: Visit, folder: Path) -> None:
     visitor = visit().ask("What does a ticket to the Palace Museum cost?").wait()
     run_id = visitor.run_id
-    application.close()
+    close_application()
     for beside in ("-wal", "-shm"):  # SQLite would write back what stands there
         (folder / f"runs.db{beside}").unlink(missing_ok=True)
     data = bytearray((folder / "runs.db").read_bytes())

@@ -22,8 +22,8 @@ from research import (
     FigureDisagreement,
     Report,
     Span,
-    application,
     check_support,
+    get_application,
     number_report_answer,
 )
 from research.core.records import AnswerReview, SentenceRepair, SupportGap
@@ -43,11 +43,11 @@ def language(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def run_id(folder: Path, language: Any) -> str:
-    return put(application.get_application().runs.store, language)
+    return put(get_application().runs.store, language)
 
 
 def report_of(run_id: str) -> tuple[Report, CitedAnswer]:
-    report = application.report(run_id)
+    report = get_application().runs.report(run_id)
     assert report is not None
     numbered = number_report_answer(report)
     assert numbered is not None
@@ -249,7 +249,7 @@ def test_sources_are_filtered_by_kind_domain_and_date(run_id: str) -> None:
 
 def test_few_sources_need_no_filters(folder: Path, visit: Visit) -> None:
     known = found("en", uncited=0)[:5]
-    visitor = visit(run=put(application.get_application().runs.store, "en", known=known))
+    visitor = visit(run=put(get_application().runs.store, "en", known=known))
     assert len(visitor.table("times")) == 5
     assert [box.key for box in visitor.at.multiselect] == []
 
@@ -257,7 +257,7 @@ def test_few_sources_need_no_filters(folder: Path, visit: Visit) -> None:
 def test_the_text_of_sources_stays_text(folder: Path, visit: Visit) -> None:
     first, *others = found("en")
     wild = first.model_copy(update={"title": HOSTILE, "publisher": HOSTILE})
-    visitor = visit(run=put(application.get_application().runs.store, "en", known=(wild, *others)))
+    visitor = visit(run=put(get_application().runs.store, "en", known=(wild, *others)))
     assert visitor.errors == []
     assert visitor.answer is not None
     assert HOSTILE in list(visitor.table("times")["name"])
@@ -321,7 +321,7 @@ def test_sentences_that_a_check_has_changed_stand_as_they_were(folder: Path, vis
         ),
     )
     written = answer_of("en", known).model_copy(update={"review": review})
-    visitor = visit(run=put(application.get_application().runs.store, "en", written, known))
+    visitor = visit(run=put(get_application().runs.store, "en", written, known))
     assert visitor.errors == []
     assert any(WORDS["review.title"][1].format(n=2) == box.label for box in visitor.at.expander)
     lines = [item.value for item in visitor.at.markdown]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from research import application, uploads
+from research import get_application
 from tests.pages.visitor import Visitor
 
 Visit = Callable[..., Visitor]
@@ -37,11 +37,11 @@ def test_a_file_is_recognised_loaded_asked_and_deleted(visit: Visit) -> None:
     assert list(shown["heading"]) == ["日期", "城市", "数量"]
     assert list(shown["type"]) == ["date", "text", "whole number"]
     visitor.press("load_tables")
-    (upload,) = uploads()
+    (upload,) = get_application().databases.uploads()
     assert visitor.at.selectbox(key="database_chosen").value == upload.database
     visitor = asked(visitor, "SELECT 城市, 数量 FROM sales WHERE 数量 > 3")
     assert list(visitor.table("城市")["城市"]) == ["苏州"]
-    run = application.get_run(visitor.run_id)
+    run = get_application().runs.get_run(visitor.run_id)
     assert run is not None and run.options.database == upload.database
     (edit,) = [name for name in visitor.buttons if name.startswith("edit_")]
     visitor.press(edit)  # with the files still chosen
@@ -50,7 +50,7 @@ def test_a_file_is_recognised_loaded_asked_and_deleted(visit: Visit) -> None:
     assert "There is no table" in visitor.words
     visitor = visit("database")
     visitor.press(f"delete_{upload.id}")
-    assert uploads() == () and "sales.csv" not in visitor.words
+    assert get_application().databases.uploads() == () and "sales.csv" not in visitor.words
 
 
 def test_a_database_is_chosen_among_several_and_its_runs_keep_to_it(
@@ -90,8 +90,8 @@ def test_the_row_of_the_headings_can_be_corrected(visit: Visit) -> None:
     visitor.look()
     assert list(visitor.at.dataframe[0].value["heading"]) == ["a", "b"]
     visitor.press("load_tables")
-    assert [column.name for column in uploads()[0].tables[0].columns] == ["a", "b"]
-    assert uploads()[0].tables[0].rows == 1
+    assert [column.name for column in get_application().databases.uploads()[0].tables[0].columns] == ["a", "b"]
+    assert get_application().databases.uploads()[0].tables[0].rows == 1
 
 
 @pytest.mark.parametrize(("locale", "words"), [("en-US", "unknown encoding"), ("zh-CN", "无法识别")])
@@ -100,4 +100,4 @@ def test_a_bad_file_is_told_and_the_others_are_there(visit: Visit, locale: str, 
     given(visitor, ("<i>bad.csv", bytes(range(1, 256)) * 9), ("sales.csv", SALES))
     assert words in visitor.words and "<i>bad.csv" in visitor.words
     visitor.press("load_tables")
-    assert [upload.names for upload in uploads()] == [("sales.csv",)]
+    assert [upload.names for upload in get_application().databases.uploads()] == [("sales.csv",)]

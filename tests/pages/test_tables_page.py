@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from research import Column, Grid, Plan, Row, RunOptions, application
+from research import Column, Grid, Plan, Row, RunOptions, close_application, get_application
 from research.core.records import Cell, CellReading, CellValue, PassageReference
 from research.storage.store import Store
 from tests.catalogue import WORDS
@@ -40,13 +40,13 @@ def columns(visitor: Visitor, *lines: dict[str, str]) -> Visitor:
 
 
 def grid_of(run_id: str) -> Grid:
-    report = application.report(run_id)
+    report = get_application().runs.report(run_id)
     assert report and report.plan and report.plan.grid
     return report.plan.grid
 
 
 def done(run_id: str, status: str = "done") -> None:
-    until(lambda: (run := application.get_run(run_id)) is not None and run.status == status)
+    until(lambda: (run := get_application().runs.get_run(run_id)) is not None and run.status == status)
 
 
 def select(visitor: Visitor, run_id: str, row: int, column: int | str) -> Visitor:
@@ -59,7 +59,7 @@ def select(visitor: Visitor, run_id: str, row: int, column: int | str) -> Visito
 @pytest.fixture
 def filled(folder: Path) -> str:
     """The run of the small English table."""
-    application.close()
+    close_application()
     store = Store(folder / "runs.db")
     made = put(store, "en")
     store.close()
@@ -92,7 +92,7 @@ def test_a_sentence_becomes_a_proposal_that_is_edited_and_approved(visit: Visit)
     edited = grid_of(run_id)
     assert [column.name for column in edited.columns] == ["Price"]
     assert [row.full_name for row in edited.rows][2:] == ["Summer Palace Beijing"]
-    report = application.report(run_id)
+    report = get_application().runs.report(run_id)
     assert report and report.run.status == "done" and report.answer
     assert len(report.answer.cells) == 3
     assert {finding.task.source for finding in report.findings} == {"library"}
@@ -105,7 +105,7 @@ def test_a_proposal_is_discarded_before_anything_is_searched(visit: Visit) -> No
     done(visitor.run_id, "waiting")
     visitor.look().press(f"discard_{visitor.run_id[:8]}")
     done(visitor.run_id, "stopped")
-    report = application.report(visitor.run_id)
+    report = get_application().runs.report(visitor.run_id)
     assert report and report.findings == ()
 
 
@@ -116,7 +116,7 @@ def test_an_empty_sentence_and_a_choice_without_a_source_are_refused(visit: Visi
     visitor.at.text_area(key="table_sentence").set_value(COMPARED)
     visitor.press("propose")
     assert visitor.errors == [english("ask.no_sources")]
-    assert application.recent_runs() == []
+    assert get_application().runs.recent_runs() == []
 
 
 def test_a_table_set_up_by_hand_tells_its_costs_and_is_filled(visit: Visit) -> None:
@@ -133,7 +133,7 @@ def test_a_table_set_up_by_hand_tells_its_costs_and_is_filled(visit: Visit) -> N
     assert [(c.name, c.type, c.unit) for c in grid.columns] == [
         ("Ticket", "number", "CNY"), ("Closed on", "text", ""),
     ]  # fmt: skip
-    report = application.report(visitor.run_id)
+    report = get_application().runs.report(visitor.run_id)
     assert report and report.run.question == "Sights of Beijing"
     made = [finding for finding in report.findings if finding.task.source == "library"]
     assert 0 < len(made) <= searches
@@ -196,7 +196,9 @@ def test_a_file_that_is_no_text_is_refused_in_words(visit: Visit) -> None:
 
 
 def test_rows_come_from_an_earlier_answer_with_its_places(visit: Visit) -> None:
-    run = application.start_run("Where can I take kids near Wangfujing?", options=RunOptions(sources=("places",)))
+    run = get_application().runs.start(
+        "Where can I take kids near Wangfujing?", options=RunOptions(sources=("places",))
+    )
     done(run.id)
     visitor = visit("tables")
     visitor.press("take_run")
@@ -240,7 +242,7 @@ def test_each_source_of_a_selected_cell_stands_under_its_own_sentence(visit: Vis
     column = Column(id="c", name="Opened", type="date")
     grid = Grid(rows=(Row(id="r", name="Bridge"),), columns=(column,))
     cell = Cell(row="r", column="c", readings=(reading,))
-    application.close()
+    close_application()
     store = Store(folder / "runs.db")
     made = keep(store, "bridge00-run", "Bridges", grid, [cell], found)
     store.close()
@@ -283,9 +285,9 @@ def test_which_one_is_chosen_and_only_that_row_is_looked_up_anew(visit: Visit, f
         rows=(Row(id="r1", name="Palace Museum"), Row(id="r2", name="City Museum")),
         columns=(Column(id="c1", name="ticket"),),
     )
-    first = application.start_table("Museums", grid=grid, options=OWN)
+    first = get_application().start_table("Museums", grid=grid, options=OWN)
     done(first.id)
-    report = application.report(first.id)
+    report = get_application().runs.report(first.id)
     assert report and report.answer
     cells = [
         cell.model_copy(
@@ -295,11 +297,11 @@ def test_which_one_is_chosen_and_only_that_row_is_looked_up_anew(visit: Visit, f
         for cell in report.answer.cells
     ]  # fmt: skip
     answer = report.answer.model_copy(update={"cells": tuple(cells)})
-    application.get_application().runs.store.save_outcome(first.id, report.plan, (), answer)
+    get_application().runs.store.save_outcome(first.id, report.plan, (), answer)
     visitor = select(visit("tables", run=first.id), first.id, 1, 0)
     visitor.press("which_1_r2").wait()
     assert visitor.run_id != first.id
-    again = application.report(visitor.run_id)
+    again = get_application().runs.report(visitor.run_id)
     assert again and again.plan and again.plan.grid and again.run.based_on == first.id
     assert [row.full_name for row in again.plan.grid.rows] == ["Palace Museum", "City Museum New York"]
     searched = {f.task.part for f in again.findings if not f.reused}
@@ -311,7 +313,7 @@ def test_a_changed_column_has_only_its_own_searches(visit: Visit) -> None:
         rows=(Row(id="r1", name="Palace Museum"),),
         columns=(Column(id="c1", name="ticket"), Column(id="c2", name="closed on")),
     )
-    first = application.start_table("Museums", grid=grid, options=OWN)
+    first = get_application().start_table("Museums", grid=grid, options=OWN)
     done(first.id)
     visitor = visit("tables", run=first.id)
     key = first.id[:8]
@@ -321,7 +323,7 @@ def test_a_changed_column_has_only_its_own_searches(visit: Visit) -> None:
     }  # fmt: skip
     visitor.look().press(f"again_{key}").wait()
     assert visitor.run_id != first.id
-    again = application.report(visitor.run_id)
+    again = get_application().runs.report(visitor.run_id)
     assert again and again.answer and len(again.answer.cells) == 2
     assert {f.task.part for f in again.findings if not f.reused} == {"r1.c2"}
 
@@ -334,7 +336,7 @@ def test_a_table_without_rows_is_not_started(visit: Visit, filled: str) -> None:
     }  # fmt: skip
     visitor.look().press(f"again_{key}")
     assert visitor.errors == [english("tables.nothing")]
-    assert len(application.recent_runs()) == 1
+    assert len(get_application().runs.recent_runs()) == 1
 
 
 def test_columns_tell_how_sure_they_are_and_numbers_have_a_chart(visit: Visit, filled: str) -> None:
@@ -349,7 +351,7 @@ def test_columns_tell_how_sure_they_are_and_numbers_have_a_chart(visit: Visit, f
 
 
 def test_a_table_with_nothing_in_it_draws_neither(visit: Visit, folder: Path) -> None:
-    application.close()
+    close_application()
     store = Store(folder / "runs.db")
     grid, cells, _ = museums("en")
     none = [c.model_copy(update={"readings": (), "lack": "not found"}) for c in cells]
@@ -369,7 +371,7 @@ def test_excel_is_offered_first_and_the_others_behind_it(visit: Visit, filled: s
 
 
 def test_a_table_that_was_stopped_shows_what_had_come_and_the_rest_as_not_looked_up(visit: Visit, folder: Path) -> None:
-    application.close()
+    close_application()
     store = Store(folder / "runs.db")
     grid, cells, found = large(3, 2)
     keep(store, "halfway0-run", "Half", grid, cells[:3], found, status="stopped")
@@ -385,8 +387,8 @@ def test_a_table_that_was_stopped_shows_what_had_come_and_the_rest_as_not_looked
 
 def test_the_tables_of_others_are_neither_listed_nor_drawn(visit: Visit, folder: Path) -> None:
     grid = Grid(rows=(Row(id="r1", name="Palace Museum"),), columns=(Column(id="c1", name="ticket"),))
-    other = application.start_run("Their table", options=OWN.model_copy(update={"table": True}), owner="other", plan=Plan(grid=grid))  # fmt: skip
-    until(lambda: (run := application.get_run(other.id, owner="other")) is not None and not run.is_active)
+    other = get_application().runs.start("Their table", options=OWN.model_copy(update={"table": True}), owner="other", plan=Plan(grid=grid))  # fmt: skip
+    until(lambda: (run := get_application().runs.get_run(other.id, owner="other")) is not None and not run.is_active)
     visitor = visit("tables", run=other.id)
     assert english("ask.no_run") in visitor.words
     assert "Their table" not in visitor.words
@@ -404,7 +406,7 @@ def test_earlier_tables_are_listed_and_a_table_is_reached_from_the_page_of_quest
 
 
 def test_the_other_language_says_the_same(visit: Visit, folder: Path) -> None:
-    application.close()
+    close_application()
     store = Store(folder / "runs.db")
     put(store, "zh")
     store.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from research import RunOptions, application, number_report_answer, report_json, report_markdown
+from research import RunOptions, close_application, get_application, number_report_answer, report_json, report_markdown
 from research.sources import registry
 from tests.fakes import until
 from tests.pages.visitor import Visitor, shown
@@ -39,18 +39,18 @@ def file(folder: Path) -> Iterator[Path]:
     path = folder / "mcp.json"
     path.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
     yield path
-    application.close()
+    close_application()
     registry.configure(())
 
 
 def started(name: str, state: str) -> None:
-    until(lambda: (one := application.readiness()[name]).state == state and bool(one.detail))
+    until(lambda: (one := get_application().readiness()[name]).state == state and bool(one.detail))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("locale", ["en-US", "zh-CN"])
 def test_status_lists_the_servers_their_tools_and_what_is_wrong(locale: str, file: Path, visit: Visit) -> None:
-    application.warm()
+    get_application().warm()
     started("mcp_towers", "live")
     started("mcp_gone", "missing")
     visitor = visit("status", locale=locale)
@@ -70,9 +70,9 @@ def test_a_question_is_answered_from_it_and_its_answer_is_drawn_as_text(file: Pa
     options = [shown(o.content) for o in visitor.at.button_group(key="sources").proto.options]
     assert "Towers" in options
     chosen = RunOptions(loops=1, sources=("mcp_towers", "mcp_bad_words"))
-    run = application.start_run("How high is the Old Tower?", options=chosen)
-    until(lambda: (found := application.get_run(run.id)) is not None and not found.is_active, 60)
-    report = application.report(run.id)
+    run = get_application().runs.start("How high is the Old Tower?", options=chosen)
+    until(lambda: (found := get_application().runs.get_run(run.id)) is not None and not found.is_active, 60)
+    report = get_application().runs.report(run.id)
     assert report is not None
     numbered = number_report_answer(report)
     assert numbered is not None

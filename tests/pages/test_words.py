@@ -36,11 +36,6 @@ from research.storage.sqlite_files import StoreProblem
 from tests.catalogue import WORDS
 from tests.tables import each_row
 
-OWN_WORDS = (  # keys and addresses with texts of their own; others are described by their provider
-    "GEMINI_API_KEY", "TAVILY_API_KEY", "AMAP_MAPS_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL",
-    "OLLAMA_BASE_URL",
-)  # fmt: skip
-
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "pages").rglob("*.py"))
 # Keys that are put together from a record's value, and the values that the record may have.
@@ -98,8 +93,6 @@ FAMILIES = {
     "download_group.": FORMAT_GROUPS,
     "type.": COLUMN_TYPES,
     "settings.key_": get_args(KeyLocation),
-    "settings.key_for.": OWN_WORDS,
-    "settings.key_name.": OWN_WORDS,
     "settings.provider_": ("prefix", "service", "setting", "set"),
     "history_kind.": ("all", *get_args(RunKind)),
     "history_state.": tuple(STATUS_GROUPS),

@@ -55,7 +55,7 @@ def modelled(tmp_path: Path, gemini: FakeGemini, place: Path | str) -> Iterator[
 
 
 def turn(desk: Application, question: str, follows: str = "", **options: object) -> Report:
-    usual = {"sources": ("web",) if desk.models else ("library",)}
+    usual = {"sources": ("web",) if desk.services.models else ("library",)}
     limits = RunOptions.model_validate(usual | options)
     run = desk.runs.start(question, options=limits, follows=follows)
     for _ in desk.runs.follow(run.id):
@@ -257,7 +257,7 @@ def test_conversations_are_listed_labelled_and_forgotten(desk: Application) -> N
         ("颐和园的门票多少钱？", 1),
         (TICKET, 2),
     ]
-    store.update_conversation(first.run.conversation, title="故宫", pinned=True)
+    store.update_conversation(first.run.conversation, "local", title="故宫", pinned=True)
     (top, _) = store.conversations("local")
     assert (top.title, top.pinned, top.latest) == ("故宫", True, second.run.id)
     assert [run.id for run in store.turns(top.id, "local")] == [first.run.id, second.run.id]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from research import Report, application, number_report_answer, report_markdown
+from research import Report, close_application, get_application, number_report_answer, report_markdown
 from research.application import Application
 from research.core.records import Finding, Part, Plan, Run, RunOptions, Task
 from research.core.settings import Settings
@@ -220,17 +220,17 @@ def test_the_page_s_way_in_starts_such_a_run(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path))
     for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "ANSWER_MODEL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    application.close()
+    close_application()
     try:
-        run = application.start_database_run("  浙江省有多少个5A级景区？ ")
-        assert [event.kind for event in application.follow_run(run.id)][-1] == "status"
-        report = application.report(run.id)
+        run = get_application().start_database_run("  浙江省有多少个5A级景区？ ")
+        assert [event.kind for event in get_application().runs.follow(run.id)][-1] == "status"
+        report = get_application().runs.report(run.id)
         assert report is not None and report.run.options.sources == ("database",)
         assert found(report).rows is not None
-        typed = application.start_database_run("SELECT 1 AS n", is_statement=True)
+        typed = get_application().start_database_run("SELECT 1 AS n", is_statement=True)
         assert typed.conversation != run.conversation
     finally:
-        application.close()
+        close_application()
 
 
 @pytest.mark.slow

@@ -269,7 +269,7 @@ def test_the_engine_of_a_run_is_told_whichever_process_stops_it(desk: Desk) -> N
 
 @pytest.mark.slow
 def test_only_so_many_go_on_at_once_and_the_others_follow(desk: Desk) -> None:
-    runs = desk.open(runs_at_once=1)
+    runs = desk.open(max_runs=1)
     desk.stuck("b")
     first = runs.start(QUESTION, options=THREE)
     until(lambda: "b" in desk.searches, PATIENCE)

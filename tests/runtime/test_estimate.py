@@ -69,7 +69,7 @@ def near(guess: float | None, actual: float | None, factor: float = 1.5) -> bool
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("question", [EN, ZH], ids=["en", "zh"])
 def test_the_first_run_uses_what_was_estimated(question: str, options: RunOptions, desk: Application) -> None:
-    guess = desk.estimate_usage(options, "local", None)
+    guess = desk.estimate_usage(options)
     actual = asked(desk, question, options)
     assert guess.runs == 0
     assert near(guess.searches, actual.searches), (guess, actual)
@@ -80,17 +80,17 @@ def test_the_first_run_uses_what_was_estimated(question: str, options: RunOption
 def test_after_a_run_the_estimate_is_what_that_run_has_used(desk: Application) -> None:
     options = RunOptions(queries=2)
     actual = asked(desk, EN, options)
-    guess = desk.estimate_usage(options, "local", None)
+    guess = desk.estimate_usage(options)
     assert guess.runs == 1
     assert near(guess.searches, actual.searches, 1.05)
     assert near(guess.tokens, actual.tokens, 1.05)
     assert near(guess.cost, actual.cost, 1.05)
     assert near(guess.seconds, actual.seconds, 1.05)
-    wider = desk.estimate_usage(RunOptions(queries=6, loops=3), "local", None)
+    wider = desk.estimate_usage(RunOptions(queries=6, loops=3))
     assert wider.searches > guess.searches
     assert wider.tokens > guess.tokens
-    assert desk.estimate_usage(options, "bob", None).runs == 0
-    assert desk.estimate_usage(options.model_copy(update={"model": "gemini:other"}), "local", None).runs == 0
+    assert desk.estimate_usage(options, owner="bob").runs == 0
+    assert desk.estimate_usage(options.model_copy(update={"model": "gemini:other"})).runs == 0
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_tasks_of_an_agent_are_in_the_estimate(agent: str, dollars: float | None
     env = {"GEMINI_API_KEY": "k", "WEB_SEARCH": "deep-research", "GEMINI_DEEP_RESEARCH": agent}
     made = Application(load_settings(env, data_dir=tmp_path))
     options = RunOptions(queries=tasks, loops=1, sources=("web",))
-    guess = made.estimate_usage(options, "local", None)
-    usual = made.estimate_usage(options.model_copy(update={"sources": ("library",)}), "local", None)
+    guess = made.estimate_usage(options)
+    usual = made.estimate_usage(options.model_copy(update={"sources": ("library",)}))
     made.close()
     assert usual.cost is not None
     if dollars is None:
@@ -122,7 +122,7 @@ def test_a_model_without_a_price_has_no_estimate_of_cost(tmp_path: Path) -> None
     with FakeOpenAI() as server:
         settings = load_settings({"ANSWER_MODEL": OWN, "OPENAI_BASE_URL": server.base_url}, data_dir=tmp_path)
         made = Application(settings)
-        guess = made.estimate_usage(RunOptions(), "local", None)
+        guess = made.estimate_usage(RunOptions())
         actual = asked(made, ZH, RunOptions())
         made.close()
     assert guess.cost is None
@@ -132,7 +132,7 @@ def test_a_model_without_a_price_has_no_estimate_of_cost(tmp_path: Path) -> None
 def test_without_a_model_nothing_is_paid(tmp_path: Path) -> None:
     made = Application(load_settings({}, data_dir=tmp_path))
     plan = made.runs.preview_plan(EN, options=RunOptions(loops=1))
-    guess = made.estimate_usage(RunOptions(loops=1), "local", plan)
+    guess = made.estimate_usage(RunOptions(loops=1), plan=plan)
     actual = asked(made, EN, RunOptions(loops=1))
     made.close()
     assert (guess.tokens, guess.cost, guess.searches) == (0, 0.0, actual.searches)

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from research import DataExport, application, detect_tables, load_files
+from research import DataExport, close_application, detect_tables, get_application
 from research.accounts.data_export import remove_secrets
 from research.sources.database.shipped_database import ensure_shipped_database
 from tests.fakes import until
@@ -25,15 +25,15 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path / "data"))
-    application.close()
+    close_application()
     yield tmp_path / "data"
-    application.close()
+    close_application()
 
 
 def made(owner: str, *, library: bool = False) -> DataExport:
-    application.start_data_export(include_library=library, owner=owner)
-    until(lambda: (state := application.get_data_export(owner=owner)) is None or state.status != "making")
-    found = application.get_data_export(owner=owner)
+    get_application().data_exports.start(owner, include_library=library)
+    until(lambda: (state := get_application().data_exports.get(owner)) is None or state.status != "making")
+    found = get_application().data_exports.get(owner)
     assert found is not None
     assert (found.status, found.error) == ("ready", "")
     return found
@@ -48,11 +48,13 @@ def read(export: DataExport) -> dict[str, str]:
 def test_all_runs_are_in_it_and_what_was_chosen_and_nobody_else_s(desk: Path) -> None:
     put(ANN, SECRET)
     put(BOB, OTHER)
-    application.set_tags(application.recent_runs(owner=ANN)[0].conversation, ["figures"], owner=ANN)
+    get_application().store.history.set_tags(
+        ANN, get_application().runs.recent_runs(owner=ANN)[0].conversation, ["figures"]
+    )
     file = desk.parent / "own.csv"
     for owner, value in ((ANN, "1"), (BOB, OTHER)):
         file.write_text(f"price,{owner}\n2,{value}\n", encoding="utf-8")
-        load_files([(file, detect_tables(file))], owner=owner)
+        get_application().databases.load_files([(file, detect_tables(file))], owner=owner)
     export = made(ANN)
     files = read(export)
     assert set(files) == {
@@ -79,7 +81,7 @@ def test_all_runs_are_in_it_and_what_was_chosen_and_nobody_else_s(desk: Path) ->
 
 
 def test_the_own_documents_are_in_it_where_they_are_wanted(desk: Path) -> None:
-    library = application.get_application().library
+    library = get_application().library
     list(library.add_files([("../../own.md", f"# Own\n\n{SECRET} is open.".encode())]))
     files = read(made(ANN, library=True))
     assert SECRET in files["library/00001.txt"]
@@ -90,8 +92,8 @@ def test_the_own_documents_are_in_it_where_they_are_wanted(desk: Path) -> None:
 
 def test_no_key_is_in_it(desk: Path) -> None:
     put(ANN, f"{SECRET} {KEY}")
-    application.set_preference("keys", {"OPENAI_API_KEY": "mine"}, owner=ANN)
-    application.set_preference("settings", {"api_key": "mine", "model": f"x {KEY}", "list": [KEY]}, owner=ANN)
+    get_application().store.set_preference(ANN, "keys", {"OPENAI_API_KEY": "mine"})
+    get_application().store.set_preference(ANN, "settings", {"api_key": "mine", "model": f"x {KEY}", "list": [KEY]})
     personal = json.loads(read(made(ANN))["personal.json"])["preferences"]
     assert "keys" not in personal
     assert set(personal["settings"]) == {"model", "list"}
@@ -103,11 +105,11 @@ def test_nobody_else_sees_it_or_can_discard_it(desk: Path) -> None:
     put(ANN, SECRET)
     export = made(ANN)
     assert export.path is not None
-    assert application.get_data_export(owner=BOB) is None
-    application.discard_data_export(owner=BOB)
-    application.delete_owner_data(owner=BOB)
+    assert get_application().data_exports.get(BOB) is None
+    get_application().data_exports.discard(BOB)
+    get_application().delete_owner_data(owner=BOB)
     assert export.path.is_file()
-    assert application.get_data_export(owner=ANN) == export
+    assert get_application().data_exports.get(ANN) == export
 
 
 def test_nobody_else_can_look_into_the_data_folder_whatever_the_umask(desk: Path) -> None:
@@ -129,11 +131,11 @@ def test_the_file_goes_when_it_is_not_wanted_any_more(desk: Path, how: str) -> N
     first = made(ANN)
     assert first.path is not None
     if how == "discard":
-        application.discard_data_export(owner=ANN)
+        get_application().data_exports.discard(ANN)
     elif how == "wipe":
-        application.delete_owner_data(owner=ANN)
+        get_application().delete_owner_data(owner=ANN)
     elif how == "close":
-        application.close()
+        close_application()
     else:
         assert made(ANN).path != first.path
     assert not first.path.exists()
@@ -144,9 +146,9 @@ def test_the_file_goes_when_it_is_not_wanted_any_more(desk: Path, how: str) -> N
 def test_a_folder_that_cannot_be_written_is_told(desk: Path) -> None:
     put(ANN, SECRET)
     (desk / "exports").write_text("in the way", encoding="utf-8")
-    application.start_data_export(owner=ANN)
-    until(lambda: (state := application.get_data_export(owner=ANN)) is not None and state.status == "failed")
-    state = application.get_data_export(owner=ANN)
+    get_application().data_exports.start(ANN)
+    until(lambda: (state := get_application().data_exports.get(ANN)) is not None and state.status == "failed")
+    state = get_application().data_exports.get(ANN)
     assert state is not None
     assert state.error
     assert state.path is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -12,7 +13,9 @@ from typing import Any
 
 import pytest
 
-from research import application
+from research import Application, Databases, HistoryQuery, close_application, get_application
+from research.accounts.data_export import DataExports
+from research.accounts.preferences import Preferences
 from research.citations.registry import evidence_id
 from research.core.records import (
     Answer,
@@ -29,7 +32,11 @@ from research.core.records import (
     Task,
     Usage,
 )
-from research.watch.topics import UnwatchableTopicError
+from research.runtime.place_search import PlaceSearch
+from research.runtime.run_manager import RunManager
+from research.storage.history_index import HistoryIndex
+from research.storage.store import Store
+from research.watch.topics import UnwatchableTopicError, WatchedTopics
 
 ANN, BOB = "user-ann", "user-bob"
 MADE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -60,112 +67,158 @@ TABLES = (
 
 # Every way to name a run or a conversation, as Bob takes it; what comes back is what he learns.
 WAYS: dict[tuple[str, str], Callable[[str], Any]] = {
-    ("start_run", "based_on"): lambda key: kin(application.start_run("Q?", options=LIBRARY, based_on=key, owner=BOB)),
-    ("start_run", "follows"): lambda key: kin(application.start_run("Q?", options=LIBRARY, follows=key, owner=BOB)),
+    ("runs.start", "based_on"): lambda key: kin(
+        get_application().runs.start("Q?", options=LIBRARY, based_on=key, owner=BOB)
+    ),
+    ("runs.start", "follows"): lambda key: kin(
+        get_application().runs.start("Q?", options=LIBRARY, follows=key, owner=BOB)
+    ),
     ("start_report", "follows"): lambda key: kin(
-        application.start_report("News?", options=LIBRARY, follows=key, owner=BOB)
+        get_application().start_report("News?", options=LIBRARY, follows=key, owner=BOB)
     ),
     ("start_table", "based_on"): lambda key: kin(
-        application.start_table(grid=GRID, options=LIBRARY, based_on=key, owner=BOB)
+        get_application().start_table(grid=GRID, options=LIBRARY, based_on=key, owner=BOB)
     ),
-    ("preview_plan", "follows"): lambda key: application.preview_plan(
+    ("runs.preview_plan", "follows"): lambda key: get_application().runs.preview_plan(
         "And that?", options=LIBRARY, follows=key, owner=BOB
     ),
-    ("follow_run", "run_id"): lambda key: [*application.follow_run(key, owner=BOB)],
-    ("events", "run_id"): lambda key: application.events(key, owner=BOB),
-    ("last_event_number", "run_id"): lambda key: application.last_event_number(key, owner=BOB),
-    ("stop_run", "run_id"): lambda key: (
-        application.stop_run(key, owner=BOB),
-        application.stop_run(key, write_only=True, owner=BOB),
+    ("runs.follow", "run_id"): lambda key: [*get_application().runs.follow(key, owner=BOB)],
+    ("runs.events", "run_id"): lambda key: get_application().runs.events(key, owner=BOB),
+    ("store.last_event_number", "run_id"): lambda key: get_application().store.last_event_number(key, owner=BOB),
+    ("runs.stop", "run_id"): lambda key: (
+        get_application().runs.stop(key, owner=BOB),
+        get_application().runs.stop(key, write_only=True, owner=BOB),
     ),
-    ("resume_run", "run_id"): lambda key: (
-        application.resume_run(key, owner=BOB),
-        application.resume_run(key, write_only=True, owner=BOB),
+    ("runs.resume", "run_id"): lambda key: (
+        get_application().runs.resume(key, owner=BOB),
+        get_application().runs.resume(key, write_only=True, owner=BOB),
     ),
-    ("approve_run", "run_id"): lambda key: application.approve_run(key, plan=PLAN, options=LIBRARY, owner=BOB),
-    ("answer_clarification", "run_id"): lambda key: application.answer_clarification(key, "Leifeng", owner=BOB),
-    ("add_instruction", "run_id"): lambda key: application.add_instruction(key, "leave hotels out", owner=BOB),
-    ("extend_run", "run_id"): lambda key: application.extend_run(key, owner=BOB),
-    ("save_remark", "run_id"): lambda key: application.save_remark(key, "Bob's", owner=BOB),
-    ("queue_position", "run_id"): lambda key: application.queue_position(key, owner=BOB),
-    ("get_run", "run_id"): lambda key: application.get_run(key, owner=BOB),
-    ("report", "run_id"): lambda key: application.report(key, owner=BOB),
-    ("watch_topic", "run_id"): lambda key: refused(lambda: application.watch_topic(key, owner=BOB)),
-    ("unwatch_topic", "watch_id"): lambda key: application.unwatch_topic(key, owner=BOB),
-    ("start_update", "watch_id"): lambda key: refused(lambda: application.start_update(key, owner=BOB)),
-    ("saved_report", "run_id"): lambda key: application.saved_report(key, owner=BOB),
-    ("turns", "conversation"): lambda key: application.turns(key, owner=BOB),
-    ("update_conversation", "conversation"): lambda key: application.update_conversation(
+    ("runs.approve", "run_id"): lambda key: get_application().runs.approve(key, plan=PLAN, options=LIBRARY, owner=BOB),
+    ("runs.answer_clarification", "run_id"): lambda key: get_application().runs.answer_clarification(
+        key, "Leifeng", owner=BOB
+    ),
+    ("runs.add_instruction", "run_id"): lambda key: get_application().runs.add_instruction(
+        key, "leave hotels out", owner=BOB
+    ),
+    ("runs.extend", "run_id"): lambda key: get_application().runs.extend(key, owner=BOB),
+    ("runs.save_remark", "run_id"): lambda key: get_application().runs.save_remark(key, "Bob's", owner=BOB),
+    ("runs.queue_position", "run_id"): lambda key: get_application().runs.queue_position(key, owner=BOB),
+    ("runs.get_run", "run_id"): lambda key: get_application().runs.get_run(key, owner=BOB),
+    ("runs.report", "run_id"): lambda key: get_application().runs.report(key, owner=BOB),
+    ("watches.add", "run_id"): lambda key: refused(lambda: get_application().watches.add(key, owner=BOB)),
+    ("watches.remove", "watch_id"): lambda key: get_application().watches.remove(key, owner=BOB),
+    ("watches.start_update", "watch_id"): lambda key: refused(
+        lambda: get_application().watches.start_update(key, owner=BOB)
+    ),
+    ("saved_report", "run_id"): lambda key: get_application().saved_report(key, owner=BOB),
+    ("store.turns", "conversation"): lambda key: get_application().store.turns(key, owner=BOB),
+    ("store.update_conversation", "conversation"): lambda key: get_application().store.update_conversation(
         key, title="Bob's", pinned=True, owner=BOB
     ),
-    ("set_tags", "conversation"): lambda key: application.set_tags(key, ["Bob's"], owner=BOB),
-    ("move_to_bin", "conversation"): lambda key: application.move_to_bin(key, owner=BOB),
-    ("restore_from_bin", "conversation"): lambda key: application.restore_from_bin(key, owner=BOB),
-    ("delete_conversation", "conversation"): lambda key: application.delete_conversation(key, owner=BOB),
+    ("history.set_tags", "conversation"): lambda key: get_application().store.history.set_tags(BOB, key, ["Bob's"]),
+    ("runs.move_to_bin", "conversation"): lambda key: get_application().runs.move_to_bin(key, owner=BOB),
+    ("runs.restore_from_bin", "conversation"): lambda key: get_application().runs.restore_from_bin(key, owner=BOB),
+    ("runs.delete_conversation", "conversation"): lambda key: get_application().runs.delete_conversation(
+        key, owner=BOB
+    ),
 }
 TAKEN = {
-    ("start_run", "run_id"),
+    ("runs.start", "run_id"),
     ("start_database_run", "run_id"),
     ("start_table", "run_id"),
 }  # those that name an id to be made
 LISTS: dict[str, Callable[[str], Any]] = {  # what an owner has
-    "recent_runs": lambda owner: application.recent_runs(owner=owner),
-    "conversations": lambda owner: application.conversations(owner=owner),
-    "search_history": lambda owner: application.search_history("secret", owner=owner).entries,
-    "tags": lambda owner: application.tags(owner=owner),
-    "bin_entries": lambda owner: application.bin_entries(owner=owner),
-    "watches": lambda owner: application.watches(owner=owner),
-    "find_watch": lambda owner: application.find_watch("Ann's secret?", owner=owner) or (),
-    "recorded_places": lambda owner: application.recorded_places(owner=owner),
-    "confirmed_statements": lambda owner: application.confirmed_statements(owner=owner),
-    "preferences": lambda owner: application.preferences(owner=owner),
-    "estimate_usage": lambda owner: application.estimate_usage(LIBRARY, owner=owner).runs,
-    "choices": lambda owner: [one for one in application.choices(owner=owner) if one.is_chosen],
-    "key_statuses": lambda owner: [
-        one for one in application.key_statuses(owner=owner) if one.location in ("session", "machine")
+    "runs.recent_runs": lambda owner: get_application().runs.recent_runs(owner=owner),
+    "store.conversations": lambda owner: get_application().store.conversations(owner),
+    "runs.search_history": lambda owner: (
+        get_application().runs.search_history(HistoryQuery("secret"), owner=owner).entries
+    ),
+    "history.tags": lambda owner: get_application().store.history.tags(owner),
+    "runs.bin_entries": lambda owner: get_application().runs.bin_entries(owner=owner),
+    "watches.all": lambda owner: get_application().watches.all(owner=owner),
+    "watches.find": lambda owner: get_application().watches.find("Ann's secret?", owner=owner) or (),
+    "store.recorded_places": lambda owner: get_application().store.recorded_places(owner),
+    "databases.confirmed_statements": lambda owner: get_application().databases.confirmed_statements(owner=owner),
+    "store.preferences": lambda owner: get_application().store.preferences(owner),
+    "estimate_usage": lambda owner: get_application().estimate_usage(LIBRARY, owner=owner).runs,
+    "preferences.choices": lambda owner: [
+        one for one in get_application().preferences.choices(owner=owner) if one.is_chosen
     ],
-    "notebooks": lambda owner: application.notebooks(owner=owner),
-    "daily_usage": lambda owner: application.daily_usage(since=MADE, owner=owner),
+    "preferences.key_statuses": lambda owner: [
+        one for one in get_application().preferences.key_statuses(owner=owner) if one.location in ("session", "machine")
+    ],
+    "store.notebooks": lambda owner: get_application().store.notebooks(owner),
+    "daily_usage": lambda owner: get_application().daily_usage(since=MADE, owner=owner),
 }
 OWN = {
-    "search_around",
-    "find_places",
-    "find_route",
-    "plan_itinerary",
-    "distances",
+    "places.search_around",
+    "places.find",
+    "places.find_route",
+    "places.plan_itinerary",
+    "places.measure_distances",
     "restore_report",
     "start_database_run",
-    "confirm_statement",
-    "remove_confirmed_statement",
-    "add_to_notebook",  # with the next three: test_notebooks
-    "remove_from_notebook",
-    "rename_notebook",
-    "delete_notebook",
-    "set_preference",
-    "save_choices",
-    "reset_choices",
-    "add_keys",
-    "delete_key",
-    "get_services",
+    "databases.confirm_statement",
+    "databases.remove_confirmed_statement",
+    "store.add_to_notebook",  # with the next three: test_notebooks
+    "store.remove_from_notebook",
+    "store.rename_notebook",
+    "store.delete_notebook",
+    "store.set_preference",
+    "preferences.save_choices",
+    "preferences.reset_choices",
+    "preferences.add_keys",
+    "preferences.delete_key",
+    "services_for",
     "readiness",
-    "build_itinerary",
-    "places_quota",
+    "places.build_itinerary",
+    "places.searches_left",
     "check_connections",
     "check_key",
     "compare_models",
     "model_roles",
-    "start_data_export",  # with the next two: test_exporting
-    "get_data_export",
-    "discard_data_export",
+    "data_exports.start",  # with the next two: test_exporting
+    "data_exports.get",
+    "data_exports.discard",
     "delete_owner_data",  # test_wiping
-    "record_sign_out",  # with the next one: test_sign_outs
-    "is_signed_out",
-    "empty_bin",
+    "store.record_sign_out",  # with the next one: test_sign_outs
+    "store.is_signed_out",
+    "runs.empty_bin",
+    "databases.all",  # with the rest of the databases: test_runs_on_files and test_meaning_page
+    "databases.ask",
+    "databases.query",
+    "databases.schema",
+    "databases.description",
+    "databases.save_description",
+    "databases.delete_description",
+    "databases.read_page",
+    "databases.export_rows",
+    "databases.load_files",
+    "databases.uploads",
+    "databases.remove_upload",
 }  # what one does for oneself
-NOBODYS = {  # the desk's own, and what is the same for all
-    "get_application", "close", "tune_garbage_collector", "warm", "storage_usage", "set_aside_damaged_file", "known_sources",
-    "refused_sources", "web_providers", "sample_places",
+NOBODYS = {"warm", "storage_usage"}  # what is the same for all
+SERVICES: dict[str, type] = {
+    "": Application,
+    "runs": RunManager,
+    "watches": WatchedTopics,
+    "places": PlaceSearch,
+    "preferences": Preferences,
+    "databases": Databases,
+    "data_exports": DataExports,
+    "store": Store,
+    "history": HistoryIndex,  # of the store
+}
+INTERNAL = {  # what takes an owner and no front end calls
+    "runs.open_resources", "runs.default_options", "runs.send_session_keys", "runs.delete_expired",
+    "preferences.chosen_values", "preferences.owner_keys", "preferences.settings_for", "preferences.settings_with_keys",
+    "preferences.record_key_test", "preferences.delete_all",
 }  # fmt: skip
+ROOT = Path(__file__).resolve().parents[2]
+FRONT_ENDS = [
+    ROOT / "app.py",
+    *(f for d in ("pages", "research/cli", "research/mcp_server") for f in (ROOT / d).rglob("*.py")),
+]
 
 
 def kin(run: Run) -> tuple[str, str]:
@@ -181,11 +234,38 @@ def refused(ask: Callable[[], object]) -> str:
         return str(error)
 
 
+def called_by_front_ends() -> set[str]:
+    """The methods of an application and its services that pages, terminal and MCP server call."""
+    called = set()
+    for file in FRONT_ENDS:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Attribute):
+                continue
+            of = node.value
+            service = of.attr if isinstance(of, ast.Attribute) else of.id if isinstance(of, ast.Name) else ""
+            if ast.unparse(of).endswith(("get_application()", "application")):
+                service = ""
+            elif not service:
+                continue
+            if inspect.isfunction(getattr(SERVICES.get(service), node.attr, None)):
+                called.add(f"{service}.{node.attr}".removeprefix("."))
+    return called
+
+
 def public() -> dict[str, inspect.Signature]:
+    """What front ends call, and of every service but the store what takes an owner."""
+    methods = {
+        f"{service}.{name}".removeprefix("."): inspect.signature(method)
+        for service, kind in SERVICES.items()
+        for name, method in inspect.getmembers(kind, inspect.isfunction)
+        if not name.startswith("_")
+    }
+    called = called_by_front_ends()
     return {
-        name: inspect.signature(value)
-        for name, value in inspect.getmembers(application, inspect.isfunction)
-        if value.__module__ == application.__name__ and not name.startswith("_")
+        name: signature
+        for name, signature in methods.items()
+        if name in called
+        or ("owner" in signature.parameters and not name.startswith(("store.", "history.")) and name not in INTERNAL)
     }
 
 
@@ -196,28 +276,28 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "30")  # Bob's own runs do nothing meanwhile
-    application.close()
+    close_application()
     for status in ("done", "stopped", "failed", "waiting"):
         add(status)
-    application.get_application().runs.store.add_watch("ann-done")
+    get_application().runs.store.add_watch("ann-done")
     used = Usage(stage="write", model="Ann's model").model_dump(mode="json")
-    application.get_application().runs.store.append_events("ann-stopped", [(MADE, "usage", used)])
-    application.confirm_statement("Ann's secret?", "SELECT 1", owner=ANN)
-    application.set_preference("model", "Ann's", owner=ANN)
-    application.add_to_notebook("Ann's notebook", ["secret.md"], owner=ANN)
-    assert application.save_choices({"NUMBER_OF_INITIAL_QUERIES": "7"}, owner=ANN) == {}
-    assert application.add_keys({"TAVILY_API_KEY": "sentinel-of-ann"}, owner=ANN) == {}
-    application.set_tags("talk-done", ["Ann's tag"], owner=ANN)
+    get_application().runs.store.append_events("ann-stopped", [(MADE, "usage", used)])
+    get_application().databases.confirm_statement("Ann's secret?", "SELECT 1", owner=ANN)
+    get_application().store.set_preference(ANN, "model", "Ann's")
+    get_application().store.add_to_notebook(ANN, "Ann's notebook", ["secret.md"])
+    assert get_application().preferences.save_choices({"NUMBER_OF_INITIAL_QUERIES": "7"}, owner=ANN) == {}
+    assert get_application().preferences.add_keys({"TAVILY_API_KEY": "sentinel-of-ann"}, owner=ANN) == {}
+    get_application().store.history.set_tags(ANN, "talk-done", ["Ann's tag"])
     add("stopped", "binned")
-    application.move_to_bin("talk-binned", owner=ANN)
-    assert application.save_remark("ann-done", "Ann's secret note", owner=ANN)
+    get_application().runs.move_to_bin("talk-binned", owner=ANN)
+    assert get_application().runs.save_remark("ann-done", "Ann's secret note", owner=ANN)
     yield tmp_path
-    application.close()
+    close_application()
 
 
 def add(status: Any, name: str = "") -> None:
     name = name or status
-    store = application.get_application().runs.store
+    store = get_application().runs.store
     run = Run(
         id=f"ann-{name}", conversation=f"talk-{name}", owner=ANN, question="Ann's secret?",
         options=LIBRARY, status=status, created=MADE, finished=MADE,
@@ -301,11 +381,11 @@ def test_an_id_of_somebody_else_s_does_what_an_unknown_one_does(
 
 def test_the_same_ids_work_for_their_owner(folder: Path) -> None:
     """Else the tests above would show nothing."""
-    assert application.get_run("ann-done", owner=ANN) is not None
-    assert application.report("ann-done", owner=ANN) is not None
-    assert len(application.events("ann-done", owner=ANN)) == 2
-    assert len(application.turns("talk-done", owner=ANN)) == 1
-    more = application.start_run("Q?", options=LIBRARY, follows="ann-done", owner=ANN)
+    assert get_application().runs.get_run("ann-done", owner=ANN) is not None
+    assert get_application().runs.report("ann-done", owner=ANN) is not None
+    assert len(get_application().runs.events("ann-done", owner=ANN)) == 2
+    assert len(get_application().store.turns("talk-done", owner=ANN)) == 1
+    more = get_application().runs.start("Q?", options=LIBRARY, follows="ann-done", owner=ANN)
     assert (more.follows, more.conversation) == ("ann-done", "talk-done")
     for name, lists in LISTS.items():
         assert lists(ANN), name
@@ -320,11 +400,11 @@ def test_what_somebody_else_has_is_in_no_list(folder: Path, name: str) -> None:
 
 
 def test_a_run_under_way_is_not_stopped_by_somebody_else(folder: Path) -> None:
-    run = application.start_run("When is the Palace Museum open?", options=LIBRARY, owner=ANN)
-    application.stop_run(run.id, owner=BOB)
-    application.stop_run(run.id, write_only=True, owner=BOB)
-    application.delete_conversation(run.conversation, owner=BOB)
-    now = application.get_run(run.id, owner=ANN)
+    run = get_application().runs.start("When is the Palace Museum open?", options=LIBRARY, owner=ANN)
+    get_application().runs.stop(run.id, owner=BOB)
+    get_application().runs.stop(run.id, write_only=True, owner=BOB)
+    get_application().runs.delete_conversation(run.conversation, owner=BOB)
+    now = get_application().runs.get_run(run.id, owner=ANN)
     assert now is not None
     assert now.is_active
 
@@ -332,56 +412,56 @@ def test_a_run_under_way_is_not_stopped_by_somebody_else(folder: Path) -> None:
 def test_an_id_that_is_taken_is_refused_without_a_word_of_whose_it_is(folder: Path) -> None:
     before = rows(folder)
     with pytest.raises(ValueError, match="leave it out") as refused:
-        application.start_run("Mine?", options=LIBRARY, run_id="ann-done", owner=BOB)
+        get_application().runs.start("Mine?", options=LIBRARY, run_id="ann-done", owner=BOB)
     assert "Ann" not in str(refused.value)
     assert rows(folder) == before
 
 
 def test_what_somebody_has_chosen_and_brought_is_for_nobody_else(folder: Path) -> None:
-    assert application.get_services(owner=ANN).default_options().queries == 7
-    assert application.readiness(owner=ANN)["news"].state == "live"
+    assert get_application().services_for(ANN).default_options().queries == 7
+    assert get_application().readiness(owner=ANN)["news"].state == "live"
     assert (
-        application.get_services(owner=BOB).default_options().queries
-        == application.get_services().default_options().queries
+        get_application().services_for(BOB).default_options().queries
+        == get_application().services_for().default_options().queries
         == 3
     )
-    assert application.readiness(owner=BOB)["news"].state == "missing"
-    application.reset_choices(owner=BOB)
-    application.delete_key("TAVILY_API_KEY", owner=BOB)
-    assert application.get_services(owner=ANN).default_options().queries == 7
-    assert application.readiness(owner=ANN)["news"].state == "live"
+    assert get_application().readiness(owner=BOB)["news"].state == "missing"
+    get_application().preferences.reset_choices(owner=BOB)
+    get_application().preferences.delete_key("TAVILY_API_KEY", owner=BOB)
+    assert get_application().services_for(ANN).default_options().queries == 7
+    assert get_application().readiness(owner=ANN)["news"].state == "live"
 
 
 def test_what_is_looked_up_on_the_map_is_its_owner_s(folder: Path) -> None:
-    application.search_around("王府井", "公园", 2_000, owner=ANN)
-    assert len(application.recorded_places(owner=ANN)) > 4
-    assert application.recorded_places(owner=BOB) == []
+    get_application().places.search_around("王府井", "公园", 2_000, owner=ANN)
+    assert len(get_application().store.recorded_places(ANN)) > 4
+    assert get_application().store.recorded_places(BOB) == []
 
 
 def test_a_statement_that_somebody_has_confirmed_answers_nobody_else(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    application.close()
+    close_application()
     monkeypatch.delenv("SIGHTLINE_SEARCH_DELAY")
     question = "Which area is the dearest of all by far?"
-    application.confirm_statement(question, "SELECT 42 AS n", owner=ANN)
+    get_application().databases.confirm_statement(question, "SELECT 42 AS n", owner=ANN)
 
     def asked(owner: str) -> str | None:
-        run = application.start_database_run(question, owner=owner)
-        assert [*application.follow_run(run.id, owner=owner)]
-        report = application.report(run.id, owner=owner)
+        run = get_application().start_database_run(question, owner=owner)
+        assert [*get_application().runs.follow(run.id, owner=owner)]
+        report = get_application().runs.report(run.id, owner=owner)
         assert report is not None
         (finding,) = report.findings
         return finding.rows.sql if finding.rows else None
 
     assert asked(ANN) == "SELECT 42 AS n LIMIT 1001"
     assert asked(BOB) is None
-    application.remove_confirmed_statement(question, owner=BOB)
-    assert (question, "SELECT 42 AS n") in application.confirmed_statements(owner=ANN)
-    application.remove_confirmed_statement(question, owner=ANN)
-    assert (question, "SELECT 42 AS n") not in application.confirmed_statements(owner=ANN)
+    get_application().databases.remove_confirmed_statement(question, owner=BOB)
+    assert (question, "SELECT 42 AS n") in get_application().databases.confirmed_statements(owner=ANN)
+    get_application().databases.remove_confirmed_statement(question, owner=ANN)
+    assert (question, "SELECT 42 AS n") not in get_application().databases.confirmed_statements(owner=ANN)
 
 
 def test_the_local_user_is_nobody_who_signs_in(folder: Path) -> None:
-    assert application.recent_runs() == []
-    assert application.get_run("ann-done") is None
+    assert get_application().runs.recent_runs() == []
+    assert get_application().runs.get_run("ann-done") is None

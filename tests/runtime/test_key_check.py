@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from research import application
+from research import close_application, get_application
 from tests.servers.amap import FakeAmap
 from tests.servers.anthropic import FakeAnthropic
 from tests.servers.gemini import FakeGemini
@@ -30,9 +30,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("SIGHTLINE_SEARCH_TIMEOUT", "20")
-    application.close()
+    close_application()
     yield tmp_path
-    application.close()
+    close_application()
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             kind, address = MODELS[name]
             fake = stack.enter_context(kind())
             monkeypatch.setenv(address, fake.base_url)
-            application.close()
+            close_application()
             return fake
 
         yield serve
@@ -52,7 +52,7 @@ def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def why(name: str) -> tuple[str, str]:
     """The reason and the hint of a test, ("", "") if the key works."""
-    check = application.check_key(name)
+    check = get_application().check_key(name)
     assert KEY not in check.model_dump_json()
     return (check.failure.reason, check.failure.hint) if check.failure else ("", "")
 
@@ -61,7 +61,7 @@ def why(name: str) -> tuple[str, str]:
 def test_a_key_of_models_is_tested_by_their_list_alone(serving: Any, name: str) -> None:
     fake = serving(name)
     assert why(name) == ("no key", "key") and fake.calls() == 0
-    assert application.add_keys({name: KEY}) == {}
+    assert get_application().preferences.add_keys({name: KEY}, owner="local") == {}
     fake.keys = {KEY}
     assert why(name) == ("", "")
     fake.keys = {"another"}
@@ -80,8 +80,8 @@ def test_a_key_of_models_is_tested_by_their_list_alone(serving: Any, name: str) 
 
 def test_nobody_at_the_address_says_nothing_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", nowhere())
-    application.close()
-    application.add_keys({"OPENAI_API_KEY": KEY})
+    close_application()
+    get_application().preferences.add_keys({"OPENAI_API_KEY": KEY}, owner="local")
     assert why("OPENAI_API_KEY")[0] == "unreachable"
 
 
@@ -91,7 +91,7 @@ def test_no_key_follows_a_redirect(serving: Any, name: str) -> None:
     with elsewhere:
         fake.elsewhere = f"http://127.0.0.1:{elsewhere.port}"
         fake.fail("models", "redirect:307")
-        application.add_keys({name: KEY})
+        get_application().preferences.add_keys({name: KEY}, owner="local")
         assert why(name)[0] == "redirected"
         assert elsewhere.calls() == 0
 
@@ -101,8 +101,8 @@ def test_what_tells_of_a_key_is_asked_where_the_list_is_everybody_s(
 ) -> None:
     fake = serving("OPENAI_API_KEY")
     monkeypatch.setenv("OPENROUTER_BASE_URL", fake.base_url)
-    application.close()
-    application.add_keys({"OPENROUTER_API_KEY": KEY})
+    close_application()
+    get_application().preferences.add_keys({"OPENROUTER_API_KEY": KEY}, owner="local")
     why("OPENROUTER_API_KEY")
     assert fake.calls("models") == 0
 
@@ -111,8 +111,8 @@ def test_a_search_service_is_asked_one_thing(monkeypatch: pytest.MonkeyPatch) ->
     with FakeTavily() as fake:
         monkeypatch.setenv("TAVILY_BASE_URL", fake.base_url)
         monkeypatch.setenv("WEB_SEARCH", "off")  # it need not be in use
-        application.close()
-        application.add_keys({"TAVILY_API_KEY": KEY})
+        close_application()
+        get_application().preferences.add_keys({"TAVILY_API_KEY": KEY}, owner="local")
         assert why("TAVILY_API_KEY") == ("", "")  # it has answered, if with nothing
         fake.statuses = [401, 432, 500]
         assert [why("TAVILY_API_KEY")[0] for _ in range(3)] == ["refused", "quota", "unavailable"]
@@ -122,8 +122,8 @@ def test_a_search_service_is_asked_one_thing(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_map_is_asked_one_thing(monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeAmap() as fake:
         monkeypatch.setenv("AMAP_BASE_URL", fake.base_url)
-        application.close()
-        application.add_keys({"AMAP_MAPS_API_KEY": KEY})
+        close_application()
+        get_application().preferences.add_keys({"AMAP_MAPS_API_KEY": KEY}, owner="local")
         assert why("AMAP_MAPS_API_KEY") == ("", "")
         fake.keys = {"another"}
         assert why("AMAP_MAPS_API_KEY")[0] == "refused"
@@ -132,4 +132,4 @@ def test_the_map_is_asked_one_thing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_no_key_is_not_asked_for() -> None:
     with pytest.raises(ValueError, match="STORE_URL"):
-        application.check_key("STORE_URL")
+        get_application().check_key("STORE_URL")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from research import application
+from research import close_application, get_application
 from research.citations.numbering import check_numbering, number_report_answer
 from research.core import settings
 from research.core.coordinates import Point, distance_metres, from_gcj02
@@ -48,16 +48,16 @@ def opened(tmp_path: Path, fake: FakeAmap, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
 
     def start(more: Mapping[str, str] | None = None) -> None:
-        application.close()
+        close_application()
         env = {"AMAP_MAPS_API_KEY": KEY, "AMAP_BASE_URL": fake.base_url} | dict(more or {})
         for name, value in env.items():
             monkeypatch.setenv(name, value)
-        application.get_application(tmp_path / "data")
+        get_application(tmp_path / "data")
 
-    application.close()
+    close_application()
     start()
     yield start
-    application.close()
+    close_application()
 
 
 def names(found: Any) -> list[str]:
@@ -65,14 +65,14 @@ def names(found: Any) -> list[str]:
 
 
 def seen(owner: str = "local") -> list[str]:
-    return [sighting.place.name for sighting in application.recorded_places(owner=owner)]
+    return [sighting.place.name for sighting in get_application().store.recorded_places(owner)]
 
 
 # Looking around
 
 
 def test_what_a_look_around_finds_is_there_after_a_restart(opened: Opened, fake: FakeAmap) -> None:
-    found = application.search_around("王府井", "遛娃", 2_000)
+    found = get_application().places.search_around("王府井", "遛娃", 2_000)
     assert (found.reason, found.provider) == (None, "amap")
     assert "故宫博物院" in names(found)
     assert fake.paths() == ["v3/geocode/geo", "v3/place/around"]
@@ -80,13 +80,13 @@ def test_what_a_look_around_finds_is_there_after_a_restart(opened: Opened, fake:
     assert fake.log[1].query["keywords"].startswith("亲子乐园|儿童乐园|")
     opened()
     assert set(seen()) == set(names(found))
-    assert all(sighting.runs == () for sighting in application.recorded_places())
-    again = application.search_around("王府井", "遛娃", 2_000)
+    assert all(sighting.runs == () for sighting in get_application().store.recorded_places("local"))
+    again = get_application().places.search_around("王府井", "遛娃", 2_000)
     assert (again.places, len(fake.log)) == (found.places, 2)
 
 
 def test_a_point_on_the_map_is_looked_around_as_it_is(opened: Opened, fake: FakeAmap) -> None:
-    found = application.search_around((WANGFUJING.lng, WANGFUJING.lat), "公园", 1_500)
+    found = get_application().places.search_around((WANGFUJING.lng, WANGFUJING.lat), "公园", 1_500)
     assert fake.paths() == ["v3/place/around"]
     assert fake.log[0].query["location"] == "116.410894,39.911514"
     assert found.centre is not None
@@ -95,7 +95,7 @@ def test_a_point_on_the_map_is_looked_around_as_it_is(opened: Opened, fake: Fake
 
 
 def test_what_is_looked_up_is_its_owner_s(opened: Opened) -> None:
-    application.search_around("王府井", "公园", 2_000, owner="ann")
+    get_application().places.search_around("王府井", "公园", 2_000, owner="ann")
     assert "中山公园" in seen("ann")
     assert seen("bob") == seen() == []
 
@@ -104,7 +104,7 @@ def test_what_is_looked_up_is_its_owner_s(opened: Opened) -> None:
     ("where", "words"), [("鼓楼", "有几处"), ("浙江", "范围太大"), ("", "想找哪里附近的？"), ("小猫咖啡馆", "没有找到")]
 )  # fmt: skip
 def test_what_is_unclear_is_a_finding_that_asks(opened: Opened, where: str, words: str) -> None:
-    found = application.search_around(where, "公园", 2_000)
+    found = get_application().places.search_around(where, "公园", 2_000)
     assert (found.reason, found.evidence) == ("unclear", ())
     assert words in found.message
     assert seen() == []
@@ -113,47 +113,47 @@ def test_what_is_unclear_is_a_finding_that_asks(opened: Opened, where: str, word
 @pytest.mark.parametrize(("fault", "reason"), [("key", "refused"), ("quota", "quota"), ("drop", "unreachable")])
 def test_a_look_that_fails_is_a_finding_that_says_why(opened: Opened, fake: FakeAmap, fault: str, reason: str) -> None:
     fake.fail("any", fault)
-    found = application.search_around("王府井", "公园", 2_000)
+    found = get_application().places.search_around("王府井", "公园", 2_000)
     assert (found.reason, found.evidence) == (reason, ())
     assert KEY not in found.message
     fake.fail("any", "ok")
-    assert application.search_around("王府井", "公园", 2_000).reason is None
+    assert get_application().places.search_around("王府井", "公园", 2_000).reason is None
 
 
 def test_a_radius_that_no_map_takes_is_refused_in_words(opened: Opened, fake: FakeAmap) -> None:
-    found = application.search_around((WANGFUJING.lng, WANGFUJING.lat), "公园", 90_000)
+    found = get_application().places.search_around((WANGFUJING.lng, WANGFUJING.lat), "公园", 90_000)
     assert found.reason == "refused"
     assert "radius" in found.message
     assert fake.log == []
 
 
 def test_a_place_that_several_looks_have_found_is_listed_once(opened: Opened) -> None:
-    first = application.search_around("王府井", "公园", 2_000)
-    other = application.search_around("王府井", "公园|博物馆", 2_000)
+    first = get_application().places.search_around("王府井", "公园", 2_000)
+    other = get_application().places.search_around("王府井", "公园|博物馆", 2_000)
     assert set(names(first)) < set(names(other))
     assert sorted(seen()) == sorted(names(other))
 
 
 def test_without_a_key_the_sample_answers(opened: Opened, fake: FakeAmap) -> None:
     opened({"AMAP_MAPS_API_KEY": ""})
-    found = application.search_around("王府井", "公园", 2_000)
+    found = get_application().places.search_around("王府井", "公园", 2_000)
     assert (found.provider, found.reason) == ("offline", None)
     assert all(place.sample for place in found.places)
-    assert application.search_around("三里屯", "公园", 2_000).reason == "empty"
-    assert application.places_quota() is None
+    assert get_application().places.search_around("三里屯", "公园", 2_000).reason == "empty"
+    assert get_application().places.searches_left() is None
     assert fake.log == []
 
 
 def test_what_is_left_of_the_day_is_told(opened: Opened) -> None:
-    assert application.places_quota() == (100, 100)
-    application.search_around("王府井", "公园", 2_000)
-    assert application.places_quota() == (99, 100)
+    assert get_application().places.searches_left() == (100, 100)
+    get_application().places.search_around("王府井", "公园", 2_000)
+    assert get_application().places.searches_left() == (99, 100)
     opened({"AMAP_DAILY_SEARCHES": "1"})
-    assert application.places_quota() == (0, 1)
-    found = application.search_around("王府井", "书店", 2_000)
+    assert get_application().places.searches_left() == (0, 1)
+    found = get_application().places.search_around("王府井", "书店", 2_000)
     assert found.reason == "quota"
     assert "AMAP_DAILY_SEARCHES" in found.message
-    assert application.search_around("王府井", "公园", 2_000).reason is None
+    assert get_application().places.search_around("王府井", "公园", 2_000).reason is None
 
 
 # A day
@@ -169,20 +169,20 @@ def somewhere(*wanted: str) -> list[Place]:
 
 
 def test_a_day_is_ordered_by_the_map_s_ways(opened: Opened, fake: FakeAmap) -> None:
-    route = application.build_itinerary(somewhere("故宫博物院", "王府井书店", "皇城根遗址公园"))
+    route = get_application().places.build_itinerary(somewhere("故宫博物院", "王府井书店", "皇城根遗址公园"))
     assert names(route) == ["故宫博物院", "皇城根遗址公园", "王府井书店"]
     assert [leg.means for leg in route.legs] == ["walking"] * 2
     assert route.failure is None
-    assert application.places_quota() == (100, 100)  # ways are not counted
-    far = application.build_itinerary(somewhere("故宫博物院", "豫园"))
+    assert get_application().places.searches_left() == (100, 100)  # ways are not counted
+    far = get_application().places.build_itinerary(somewhere("故宫博物院", "豫园"))
     assert [leg.means for leg in far.legs] == ["driving"]
-    assert application.build_itinerary([]).places == ()
+    assert get_application().places.build_itinerary([]).places == ()
 
 
 def test_without_a_key_a_day_is_ordered_by_straight_lines(opened: Opened, fake: FakeAmap) -> None:
     opened({"AMAP_MAPS_API_KEY": ""})
     some = somewhere("故宫博物院", "王府井书店", "皇城根遗址公园")
-    route = application.build_itinerary(some)
+    route = get_application().places.build_itinerary(some)
     assert names(route) == ["故宫博物院", "皇城根遗址公园", "王府井书店"]
     assert [(leg.means, leg.seconds) for leg in route.legs] == [("straight", None)] * 2
     first, second = (Point(p.lng, p.lat) for p in route.places[:2])
@@ -196,10 +196,10 @@ def test_without_a_key_a_day_is_ordered_by_straight_lines(opened: Opened, fake: 
 
 
 def researched(question: str, **limits: Any) -> Report:
-    options = application.get_application().default_options().model_copy(update={"loops": 1, **limits})
-    run_id = application.start_run(question, options=options).id
-    until(lambda: not application.get_run(run_id).is_active)  # type: ignore[union-attr]
-    report = application.report(run_id)
+    options = get_application().default_options().model_copy(update={"loops": 1, **limits})
+    run_id = get_application().runs.start(question, options=options).id
+    until(lambda: not get_application().runs.get_run(run_id).is_active)  # type: ignore[union-attr]
+    report = get_application().runs.report(run_id)
     assert report is not None
     assert report.answer is not None, report.run.error
     assert check_numbering(number_report_answer(report)) == []
@@ -221,9 +221,9 @@ def test_a_run_with_a_model_finds_and_cites_places(opened: Opened, fake: FakeAma
     located = [item["place"] for item in content["evidence"] if item["place"]]
     assert "故宫博物院" in {place["name"] for place in located}
     assert all(116.38 < place["lng"] < 116.42 for place in located)
-    assert {sighting.questions for sighting in application.recorded_places()} == {(KIDS,)}
-    assert {sighting.runs for sighting in application.recorded_places()} == {(report.run.id,)}
-    tools = [event.data for event in application.events(report.run.id) if event.kind == "tool"]
+    assert {sighting.questions for sighting in get_application().store.recorded_places("local")} == {(KIDS,)}
+    assert {sighting.runs for sighting in get_application().store.recorded_places("local")} == {(report.run.id,)}
+    tools = [event.data for event in get_application().runs.events(report.run.id) if event.kind == "tool"]
     assert [data["tool"] for data in tools] == ["maps_geo", "maps_around_search"]
 
 
@@ -276,13 +276,13 @@ def test_two_runs_of_one_question_pay_for_its_places_once(opened: Opened, fake: 
     assert fake.paths() == ["v3/geocode/geo", "v3/place/around"]
     assert [f.places for f in second.findings] == [f.places for f in first.findings]
     assert not [usage for usage in second.usage if usage.model == "amap"]
-    (sighting, *_) = application.recorded_places()
+    (sighting, *_) = get_application().store.recorded_places("local")
     assert sighting.runs == (second.run.id, first.run.id)
 
 
 def test_without_a_model_or_a_key_a_run_lists_the_sample_s_places(opened: Opened, fake: FakeAmap) -> None:
     opened({"AMAP_MAPS_API_KEY": ""})
-    assert "places" in application.get_application().default_options().sources
+    assert "places" in get_application().default_options().sources
     report = researched(KIDS)
     assert report.run.status == "done"
     assert report.answer is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from research import Report, application, number_report_answer, report_json, report_markdown
+from research import Report, close_application, get_application, number_report_answer, report_json, report_markdown
 from research.core.records import Run, RunOptions
 
 ANN, BOB = "user-ann", "user-bob"
@@ -24,12 +24,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "ANSWER_MODEL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path))
-    application.close()
-    library = application.get_application().library
+    close_application()
+    library = get_application().library
     library.set_sample_enabled(False)
     assert all(one.is_ok for one in library.add_files((n, t.encode()) for n, t in FILES.items()))
     yield tmp_path
-    application.close()
+    close_application()
 
 
 def limited(notebook: str) -> RunOptions:
@@ -37,14 +37,14 @@ def limited(notebook: str) -> RunOptions:
 
 
 def over(run: Run) -> Report:
-    assert [*application.follow_run(run.id, owner=run.owner)]
-    report = application.report(run.id, owner=run.owner)
+    assert [*get_application().runs.follow(run.id, owner=run.owner)]
+    report = get_application().runs.report(run.id, owner=run.owner)
     assert report is not None
     return report
 
 
 def ask(notebook: str, owner: str = ANN, **more: str) -> Report:
-    return over(application.start_run(QUESTION, options=limited(notebook), owner=owner, **more))
+    return over(get_application().runs.start(QUESTION, options=limited(notebook), owner=owner, **more))
 
 
 def quoted(report: Report) -> set[str]:
@@ -53,12 +53,12 @@ def quoted(report: Report) -> set[str]:
 
 @pytest.mark.slow
 def test_a_question_limited_to_a_notebook_quotes_its_documents_alone() -> None:
-    assert application.add_to_notebook("Today", ["new.md", "flyer.md"], owner=ANN) == "Today"
-    application.add_to_notebook("Guides", ["new.md", "old.md"], owner=ANN)
+    assert get_application().store.add_to_notebook(ANN, "Today", ["new.md", "flyer.md"]) == "Today"
+    get_application().store.add_to_notebook(ANN, "Guides", ["new.md", "old.md"])
     assert quoted(ask("")) == set(FILES)
     assert quoted(ask("Today")) == {"new.md", "flyer.md"}
     assert quoted(ask("Guides")) == {"new.md", "old.md"}
-    application.remove_from_notebook("Today", ["flyer.md"], owner=ANN)
+    get_application().store.remove_from_notebook(ANN, "Today", ["flyer.md"])
     report = ask("Today")
     assert quoted(report) == {"new.md"}
     assert report.answer and {s.text for s in report.answer.spans if s.kind == "quote"} == {
@@ -67,35 +67,35 @@ def test_a_question_limited_to_a_notebook_quotes_its_documents_alone() -> None:
 
 
 def test_a_notebook_goes_with_its_last_document_or_when_it_is_deleted() -> None:
-    application.add_to_notebook("Today", ["new.md"], owner=ANN)
-    application.add_to_notebook("Guides", ["new.md"], owner=ANN)
-    application.add_to_notebook("Guides", ["new.md", "old.md"], owner=ANN)
-    assert application.notebooks(owner=ANN) == {
+    get_application().store.add_to_notebook(ANN, "Today", ["new.md"])
+    get_application().store.add_to_notebook(ANN, "Guides", ["new.md"])
+    get_application().store.add_to_notebook(ANN, "Guides", ["new.md", "old.md"])
+    assert get_application().store.notebooks(ANN) == {
         "Guides": ("new.md", "old.md"),
         "Today": ("new.md",),
     }
-    application.remove_from_notebook("Today", ["new.md", "old.md"], owner=ANN)
-    assert list(application.notebooks(owner=ANN)) == ["Guides"]
-    application.delete_notebook("Guides", owner=ANN)
-    assert application.notebooks(owner=ANN) == {}
-    assert application.get_application().library.count_documents().own_count == 3
+    get_application().store.remove_from_notebook(ANN, "Today", ["new.md", "old.md"])
+    assert list(get_application().store.notebooks(ANN)) == ["Guides"]
+    get_application().store.delete_notebook(ANN, "Guides")
+    assert get_application().store.notebooks(ANN) == {}
+    assert get_application().library.count_documents().own_count == 3
 
 
 def test_a_notebook_has_another_name_and_the_same_documents() -> None:
-    application.add_to_notebook("Today", ["new.md", "flyer.md"], owner=ANN)
-    application.add_to_notebook("Guides", ["old.md"], owner=ANN)
-    application.add_to_notebook("Today", ["old.md"], owner=BOB)
-    assert application.rename_notebook("Today", " Ticket prices ", owner=ANN) == "Ticket prices"
+    get_application().store.add_to_notebook(ANN, "Today", ["new.md", "flyer.md"])
+    get_application().store.add_to_notebook(ANN, "Guides", ["old.md"])
+    get_application().store.add_to_notebook(BOB, "Today", ["old.md"])
+    assert get_application().store.rename_notebook(ANN, "Today", " Ticket prices ") == "Ticket prices"
     assert quoted(ask("Ticket prices")) == {"new.md", "flyer.md"}
-    assert application.rename_notebook("Ticket prices", "TICKET prices", owner=ANN) == "TICKET prices"
+    assert get_application().store.rename_notebook(ANN, "Ticket prices", "TICKET prices") == "TICKET prices"
     # A name that there is already: one notebook with the documents of both.
-    assert application.rename_notebook("TICKET prices", "guides", owner=ANN) == "Guides"
-    assert application.notebooks(owner=ANN) == {"Guides": ("flyer.md", "new.md", "old.md")}
+    assert get_application().store.rename_notebook(ANN, "TICKET prices", "guides") == "Guides"
+    assert get_application().store.notebooks(ANN) == {"Guides": ("flyer.md", "new.md", "old.md")}
     for name, wanted in (("Guides", " \u200b"), ("Gone", "New")):
-        assert application.rename_notebook(name, wanted, owner=ANN) == ""
-    assert application.rename_notebook("Guides", "Guides", owner=ANN) == "Guides"
-    assert list(application.notebooks(owner=ANN)) == ["Guides"]
-    assert application.notebooks(owner=BOB) == {"Today": ("old.md",)}
+        assert get_application().store.rename_notebook(ANN, name, wanted) == ""
+    assert get_application().store.rename_notebook(ANN, "Guides", "Guides") == "Guides"
+    assert list(get_application().store.notebooks(ANN)) == ["Guides"]
+    assert get_application().store.notebooks(BOB) == {"Today": ("old.md",)}
 
 
 @pytest.mark.slow
@@ -105,16 +105,16 @@ def test_a_notebook_has_another_name_and_the_same_documents() -> None:
      ("西湖", "西湖"), (" \u200b\x00", ""), ("\ud800", "")],
 )  # fmt: skip
 def test_a_name_is_kept_as_it_can_be_shown_and_found_whatever_its_case(typed: str, kept: str) -> None:
-    application.add_to_notebook("Today", ["old.md"], owner=ANN)
-    assert application.add_to_notebook(typed, ["new.md"], owner=ANN) == kept
-    there = application.notebooks(owner=ANN)
+    get_application().store.add_to_notebook(ANN, "Today", ["old.md"])
+    assert get_application().store.add_to_notebook(ANN, typed, ["new.md"]) == kept
+    there = get_application().store.notebooks(ANN)
     assert set(there) == {"Today", *filter(None, [kept])}
     assert not kept or "new.md" in there[kept]
 
 
 def test_a_changed_document_stays_where_it_was_put_and_a_removed_one_is_not_quoted() -> None:
-    application.add_to_notebook("Today", ["new.md", "flyer.md"], owner=ANN)
-    library = application.get_application().library
+    get_application().store.add_to_notebook(ANN, "Today", ["new.md", "flyer.md"])
+    library = get_application().library
     (changed,) = library.add_files([("new.md", FILES["new.md"].replace("40", "50").encode())])
     assert changed.outcome == "replaced"
     library.remove([hit.document_id for hit in library.search("gate flyer", names=["flyer.md"])])
@@ -133,8 +133,8 @@ def test_a_notebook_that_is_gone_is_told_and_nothing_is_quoted_instead() -> None
 
 
 def test_a_run_based_on_another_takes_nothing_that_another_notebook_gave() -> None:
-    application.add_to_notebook("Today", ["new.md"], owner=ANN)
-    application.add_to_notebook("Guides", ["old.md"], owner=ANN)
+    get_application().store.add_to_notebook(ANN, "Today", ["new.md"])
+    get_application().store.add_to_notebook(ANN, "Guides", ["old.md"])
     first = ask("Today")
     again = ask("Guides", based_on=first.run.id)
     assert quoted(again) == {"old.md"}
@@ -144,7 +144,7 @@ def test_a_run_based_on_another_takes_nothing_that_another_notebook_gave() -> No
 
 
 def test_exports_tell_what_the_library_was_limited_to() -> None:
-    application.add_to_notebook("*Today*", ["new.md"], owner=ANN)
+    get_application().store.add_to_notebook(ANN, "*Today*", ["new.md"])
     report = ask("*Today*")
     made = report_markdown(report, number_report_answer(report))
     assert r"Library: only the notebook “\*Today\*”" in made
@@ -154,13 +154,13 @@ def test_exports_tell_what_the_library_was_limited_to() -> None:
 
 
 def test_the_notebook_of_one_person_is_not_another_s() -> None:
-    application.add_to_notebook("Today", ["new.md"], owner=ANN)
-    assert application.notebooks(owner=BOB) == {}
+    get_application().store.add_to_notebook(ANN, "Today", ["new.md"])
+    assert get_application().store.notebooks(BOB) == {}
     (finding,) = ask("Today", BOB).findings
     assert finding.reason == "not found"
-    application.add_to_notebook("Today", ["old.md"], owner=BOB)
+    get_application().store.add_to_notebook(BOB, "Today", ["old.md"])
     assert quoted(ask("Today", BOB)) == {"old.md"}
     assert quoted(ask("Today", ANN)) == {"new.md"}
-    application.remove_from_notebook("Today", ["new.md"], owner=BOB)
-    application.delete_notebook("Today", owner=BOB)
-    assert application.notebooks(owner=ANN) == {"Today": ("new.md",)}
+    get_application().store.remove_from_notebook(BOB, "Today", ["new.md"])
+    get_application().store.delete_notebook(BOB, "Today")
+    assert get_application().store.notebooks(ANN) == {"Today": ("new.md",)}

@@ -6,54 +6,55 @@ from pathlib import Path
 
 import pytest
 
-from research import QuestionError, RateLimitError, application
-from research.runtime.start_rate_limiter import StartRateLimiter
+from research import QuestionError, RateLimitError, close_application, get_application
+from research.http.rate_limiter import RateLimiter
+from research.runtime.start_limit import count_start
 
 
 def test_an_owner_waits_and_another_does_not() -> None:
     clock = [0.0]
-    pace = StartRateLimiter(2, lambda: clock[0])
-    pace.record_start("ann")
+    pace = RateLimiter(60, lambda: clock[0], max_starts=2)
+    count_start(pace, "ann")
     clock[0] = 10
-    pace.record_start("ann")
+    count_start(pace, "ann")
     clock[0] = 15.5
     with pytest.raises(RateLimitError) as refused:
-        pace.record_start("ann")
+        count_start(pace, "ann")
     assert (refused.value.limit, refused.value.wait_seconds) == (2, 45)
-    pace.record_start("bob")
+    count_start(pace, "bob")
     clock[0] = 60
-    pace.record_start("ann")
+    count_start(pace, "ann")
     with pytest.raises(RateLimitError):
-        pace.record_start("ann")
+        count_start(pace, "ann")
 
 
 def test_being_refused_makes_the_wait_no_longer() -> None:
     clock = [0.0]
-    pace = StartRateLimiter(1, lambda: clock[0])
-    pace.record_start("ann")
+    pace = RateLimiter(60, lambda: clock[0], max_starts=1)
+    count_start(pace, "ann")
     for second in range(1, 60):
         clock[0] = second
         with pytest.raises(RateLimitError) as refused:
-            pace.record_start("ann")
+            count_start(pace, "ann")
         assert refused.value.wait_seconds == 60 - second
     clock[0] = 60
-    pace.record_start("ann")
+    count_start(pace, "ann")
 
 
 def test_without_a_limit_nothing_is_counted() -> None:
-    pace = StartRateLimiter(0)
+    pace = RateLimiter(60, max_starts=0)
     for _ in range(1000):
-        pace.record_start("ann")
+        count_start(pace, "ann")
     assert len(pace) == 0
 
 
 def test_the_memory_of_owners_is_bounded() -> None:
-    pace = StartRateLimiter(1, lambda: 0.0, max_owners=10)
+    pace = RateLimiter(60, lambda: 0.0, max_starts=1, max_keys=10)
     for n in range(100):
-        pace.record_start(str(n))
+        count_start(pace, str(n))
     assert len(pace) == 10
     with pytest.raises(RateLimitError):
-        pace.record_start("99")
+        count_start(pace, "99")
 
 
 def test_every_way_to_start_is_counted_and_what_is_asked_wrongly_too(
@@ -61,39 +62,39 @@ def test_every_way_to_start_is_counted_and_what_is_asked_wrongly_too(
 ) -> None:
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("SIGHTLINE_STARTS_PER_MINUTE", "1")
-    application.close()
+    close_application()
     try:
         with pytest.raises(QuestionError):
-            application.start_run("", owner="ann")
+            get_application().runs.start("", owner="ann")
         ways = {
-            "start": lambda: application.start_run("What is known?", owner="ann"),
-            "report_on": lambda: application.start_report("The news", owner="ann"),
-            "ask_database": lambda: application.start_database_run("How many?", owner="ann"),
-            "resume": lambda: application.resume_run("none", owner="ann"),
-            "more": lambda: application.extend_run("none", owner="ann"),
-            "look_again": lambda: application.start_update("none", owner="ann"),
+            "start": lambda: get_application().runs.start("What is known?", owner="ann"),
+            "report_on": lambda: get_application().start_report("The news", owner="ann"),
+            "ask_database": lambda: get_application().start_database_run("How many?", owner="ann"),
+            "resume": lambda: get_application().runs.resume("none", owner="ann"),
+            "more": lambda: get_application().runs.extend("none", owner="ann"),
+            "look_again": lambda: get_application().watches.start_update("none", owner="ann"),
         }
         for name, way in ways.items():
             with pytest.raises(RateLimitError):
                 way()
-            assert application.recent_runs(owner="ann") == [], name
-        assert application.resume_run("none", owner="bob") is None
-        assert application.approve_run("none", owner="ann") is None  # was counted when it was started
+            assert get_application().runs.recent_runs(owner="ann") == [], name
+        assert get_application().runs.resume("none", owner="bob") is None
+        assert get_application().runs.approve("none", owner="ann") is None  # was counted when it was started
     finally:
-        application.close()
+        close_application()
 
 
 def test_previews_of_plans_are_counted_by_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("SIGHTLINE_STARTS_PER_MINUTE", "1")
-    application.close()
+    close_application()
     try:
-        plan = application.preview_plan("What is known?", owner="ann")
+        plan = get_application().runs.preview_plan("What is known?", owner="ann")
         with pytest.raises(RateLimitError):
-            application.preview_plan("What is known?", owner="ann")
+            get_application().runs.preview_plan("What is known?", owner="ann")
         assert plan.tasks
-        assert application.start_run("What is known?", plan=plan, owner="ann").question == "What is known?"
+        assert get_application().runs.start("What is known?", plan=plan, owner="ann").question == "What is known?"
         with pytest.raises(RateLimitError):
-            application.start_run("What is known?", plan=plan, owner="ann")
+            get_application().runs.start("What is known?", plan=plan, owner="ann")
     finally:
-        application.close()
+        close_application()

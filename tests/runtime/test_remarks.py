@@ -14,7 +14,15 @@ from markdown_it import MarkdownIt
 from pypdf import PdfReader
 from sqlalchemy import select
 
-from research import Report, application, export_report, number_report_answer, report_markdown
+from research import (
+    HistoryQuery,
+    Report,
+    close_application,
+    export_report,
+    get_application,
+    number_report_answer,
+    report_markdown,
+)
 from research.citations.registry import evidence_id
 from research.core.records import Answer, Evidence, Finding, Passage, PassageReference, Run, RunOptions, Span, Task
 from research.storage.tables import remark
@@ -30,9 +38,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "ANSWER_MODEL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path))
-    application.close()
+    close_application()
     yield tmp_path
-    application.close()
+    close_application()
 
 
 def source() -> Evidence:
@@ -45,7 +53,7 @@ def source() -> Evidence:
 
 def put(language: str = "en", owner: str = ANN) -> str:
     """A run that is done; returns its id."""
-    store = application.get_application().runs.store
+    store = get_application().runs.store
     run = Run(
         id=f"run-{owner}", conversation=f"talk-{owner}", owner=owner, question="What does it cost?",
         options=RunOptions(), status="done", created=MADE, finished=MADE,
@@ -64,7 +72,7 @@ def put(language: str = "en", owner: str = ANN) -> str:
 
 
 def report(run_id: str, owner: str = ANN) -> Report:
-    found = application.report(run_id, owner=owner)
+    found = get_application().runs.report(run_id, owner=owner)
     assert found is not None
     return found
 
@@ -74,62 +82,62 @@ def notes(run_id: str, owner: str = ANN) -> list[tuple[str, str]]:
 
 
 def on(run_id: str, text: str, owner: str = ANN) -> bool:
-    return application.save_remark(run_id, text, evidence=source().id, passage="p1", owner=owner)
+    return get_application().runs.save_remark(run_id, text, evidence=source().id, passage="p1", owner=owner)
 
 
 def test_a_note_is_written_changed_and_deleted() -> None:
     run_id = put()
     assert notes(run_id) == []
-    assert on(run_id, "from the flyer") and application.save_remark(run_id, "  for the memo\n", owner=ANN)
+    assert on(run_id, "from the flyer") and get_application().runs.save_remark(run_id, "  for the memo\n", owner=ANN)
     assert notes(run_id) == [("", "for the memo"), ("p1", "from the flyer")]
     assert on(run_id, "from the flyer of 2025")
     assert notes(run_id) == [("", "for the memo"), ("p1", "from the flyer of 2025")]
-    assert application.save_remark(run_id, " ", owner=ANN)
+    assert get_application().runs.save_remark(run_id, " ", owner=ANN)
     assert notes(run_id) == [("p1", "from the flyer of 2025")]
-    assert application.save_remark(run_id, "x" * 5_000 + "\ud800", owner=ANN)
+    assert get_application().runs.save_remark(run_id, "x" * 5_000 + "\ud800", owner=ANN)
     assert [len(text) for _, text in notes(run_id)] == [4_000, 22]
-    assert application.save_remark(run_id, "a\ud800b", owner=ANN) and notes(run_id)[0] == ("", "a?b")
+    assert get_application().runs.save_remark(run_id, "a\ud800b", owner=ANN) and notes(run_id)[0] == ("", "a?b")
 
 
 def test_what_is_not_of_the_run_takes_no_note() -> None:
     run_id = put()
-    assert not application.save_remark(run_id, "x", evidence=source().id, passage="p2", owner=ANN)
-    assert not application.save_remark(run_id, "x", evidence="none", passage="p1", owner=ANN)
-    assert not application.save_remark("no run", "x", owner=ANN)
+    assert not get_application().runs.save_remark(run_id, "x", evidence=source().id, passage="p2", owner=ANN)
+    assert not get_application().runs.save_remark(run_id, "x", evidence="none", passage="p1", owner=ANN)
+    assert not get_application().runs.save_remark("no run", "x", owner=ANN)
     assert notes(run_id) == []
 
 
 def test_the_notes_of_one_person_are_not_another_s() -> None:
     hers, his = put(owner=ANN), put(owner=BOB)
     assert on(hers, "hers") and on(his, "his", BOB)
-    assert not on(hers, "his on hers", BOB) and not application.save_remark(hers, "", owner=BOB)
+    assert not on(hers, "his on hers", BOB) and not get_application().runs.save_remark(hers, "", owner=BOB)
     assert (notes(hers), notes(his, BOB)) == ([("p1", "hers")], [("p1", "his")])
-    assert application.search_history("hers", owner=BOB).entries == ()
+    assert get_application().runs.search_history(HistoryQuery("hers"), owner=BOB).entries == ()
 
 
 def test_a_note_is_found_in_the_history_until_it_is_deleted() -> None:
     run_id = put()
-    assert application.search_history("memorandum", owner=ANN).total == 0
-    application.save_remark(run_id, "For the Memorandum of May", owner=ANN)
+    assert get_application().runs.search_history(HistoryQuery("memorandum"), owner=ANN).total == 0
+    get_application().runs.save_remark(run_id, "For the Memorandum of May", owner=ANN)
     on(run_id, "another one")
-    (entry,) = application.search_history("memorandum", owner=ANN).entries
+    (entry,) = get_application().runs.search_history(HistoryQuery("memorandum"), owner=ANN).entries
     (hit,) = entry.matching_turns[0].hits
     assert hit.field == "note" and ("Memorandum", True) in hit.pieces
-    application.save_remark(run_id, "", owner=ANN)
-    assert application.search_history("memorandum", owner=ANN).total == 0
-    assert application.search_history("another", owner=ANN).total == 1
+    get_application().runs.save_remark(run_id, "", owner=ANN)
+    assert get_application().runs.search_history(HistoryQuery("memorandum"), owner=ANN).total == 0
+    assert get_application().runs.search_history(HistoryQuery("another"), owner=ANN).total == 1
 
 
 def test_notes_go_with_their_conversation(folder: Path) -> None:
     run_id = put()
     on(run_id, "a secret of hers")
-    application.delete_conversation(f"talk-{ANN}", owner=ANN)
-    assert application.get_application().runs.store.database.read(select(remark)) == []
+    get_application().runs.delete_conversation(f"talk-{ANN}", owner=ANN)
+    assert get_application().runs.store.database.read(select(remark)) == []
 
 
 def test_every_format_has_the_notes_as_the_reader_s_own() -> None:
     run_id = put()
-    application.save_remark(run_id, "Ask the office.\n\nThen the press.", owner=ANN)
+    get_application().runs.save_remark(run_id, "Ask the office.\n\nThen the press.", owner=ANN)
     on(run_id, "The flyer says 45.")
     made = report(run_id)
     for ending in ("md", "html", "docx", "pdf"):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from research import application
+from research import close_application, get_application
 from research.citations.registry import evidence_id
 from research.core.records import (
     Answer,
@@ -102,10 +102,10 @@ def test_what_is_not_said_is_not_found(store: Store, words: str) -> None:
 
 def test_a_title_and_tags_are_searched_too(store: Store) -> None:
     put(store, "one")
-    store.update_conversation("talk-one", title="Spring *Trip*")
+    store.update_conversation("talk-one", "ann", title="Spring *Trip*")
     store.history.set_tags("ann", "talk-one", ["北京"])
     assert found(store, "spring 北京 yuan") == ["one"]
-    store.update_conversation("talk-one", title="")
+    store.update_conversation("talk-one", "ann", title="")
     assert found(store, "spring") == []
 
 
@@ -127,7 +127,7 @@ def test_filters_narrow_the_list(store: Store) -> None:
     put(store, "news", options=RunOptions(sections=3))
     put(store, "base", options=RunOptions(sources=("database",)))
     put(store, "map", options=RunOptions(sources=("places",)))
-    store.update_conversation("talk-map", pinned=True)
+    store.update_conversation("talk-map", "ann", pinned=True)
     store.history.set_tags("ann", "talk-old", ["x"])
     assert found(store, kind="report") == ["news"]
     assert found(store, kind="database") == ["base"]
@@ -189,40 +189,48 @@ def test_what_has_lain_in_the_bin_too_long_is_told(store: Store) -> None:
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "30")
-    application.close()
-    yield application.get_application().runs.store
-    application.close()
+    close_application()
+    yield get_application().runs.store
+    close_application()
 
 
 def test_an_id_in_the_bin_is_unknown_but_to_undo(desk: Store) -> None:
     put(desk, "one", owner="local")
-    application.move_to_bin("talk-one")
-    application.update_conversation("talk-one", title="X")
-    application.set_tags("talk-one", ["x"])
-    assert (application.get_run("one"), application.report("one"), application.events("one")) == (
+    get_application().runs.move_to_bin("talk-one")
+    get_application().store.update_conversation("talk-one", title="X", owner="local")
+    get_application().store.history.set_tags("local", "talk-one", ["x"])
+    assert (
+        get_application().runs.get_run("one"),
+        get_application().runs.report("one"),
+        get_application().runs.events("one"),
+    ) == (
         None,
         None,
         [],
     )
-    assert (application.resume_run("one"), application.extend_run("one"), application.turns("talk-one")) == (
+    assert (
+        get_application().runs.resume("one"),
+        get_application().runs.extend("one"),
+        get_application().store.turns("talk-one", owner="local"),
+    ) == (
         None,
         None,
         [],
     )
-    assert application.start_run("Q?", options=RunOptions(sources=("library",)), follows="one").follows == ""
-    application.restore_from_bin("talk-one")
-    run = application.get_run("one")
+    assert get_application().runs.start("Q?", options=RunOptions(sources=("library",)), follows="one").follows == ""
+    get_application().runs.restore_from_bin("talk-one")
+    run = get_application().runs.get_run("one")
     assert run is not None and run.status == "done"
-    assert application.conversations()[-1].title != "X"
+    assert get_application().store.conversations("local")[-1].title != "X"
 
 
 def test_a_run_under_way_is_stopped_when_it_is_put_into_the_bin(desk: Store) -> None:
-    run = application.start_run("When is the Palace Museum open?", options=RunOptions(sources=("library",)))
-    application.move_to_bin(run.conversation)
-    assert application.recent_runs() == []
-    application.get_application().runs._wait_for_end(run.id)
-    application.restore_from_bin(run.conversation)
-    again = application.get_run(run.id)
+    run = get_application().runs.start("When is the Palace Museum open?", options=RunOptions(sources=("library",)))
+    get_application().runs.move_to_bin(run.conversation)
+    assert get_application().runs.recent_runs() == []
+    get_application().runs._wait_for_end(run.id)
+    get_application().runs.restore_from_bin(run.conversation)
+    again = get_application().runs.get_run(run.id)
     assert again is not None and again.status == "stopped"
 
 
@@ -230,10 +238,10 @@ def test_the_bin_is_emptied_by_hand_and_after_thirty_days(desk: Store) -> None:
     for name in ("one", "two", "three"):
         put(desk, name, owner="local")
     desk.history.move_to_bin("talk-one", datetime.now(UTC) - timedelta(days=31))
-    application.move_to_bin("talk-two")
-    assert [entry.id for entry in application.bin_entries()] == ["talk-two"]
+    get_application().runs.move_to_bin("talk-two")
+    assert [entry.id for entry in get_application().runs.bin_entries()] == ["talk-two"]
     assert desk.get_run("one") is None
-    application.empty_bin()
+    get_application().runs.empty_bin()
     assert [desk.get_run(name) is None for name in ("two", "three")] == [True, False]
 
 

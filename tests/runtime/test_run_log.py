@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from research import application
+from research import close_application, get_application
 from research.core.records import Draft, EventEmitter, Finding, Plan, Question, Reflection, Run, RunOptions
 from tests.fakes import ScriptedReasoner, until
 from tests.pages.serving import SETTINGS
@@ -27,17 +27,17 @@ def gemini(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGemi
     monkeypatch.setenv("SIGHTLINE_MODEL_ATTEMPTS", "1")
     monkeypatch.setenv("SIGHTLINE_MODEL_TIMEOUT", "1")
     monkeypatch.setenv("GEMINI_API_KEY", "sentinel-key-of-the-desk")
-    application.close()
+    close_application()
     with FakeGemini() as fake:
         monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", fake.base_url)
         yield fake
-        application.close()
+        close_application()
 
 
 def ended(run: Run) -> Run:
-    for _ in application.follow_run(run.id):
+    for _ in get_application().runs.follow(run.id):
         pass
-    now = application.get_run(run.id)
+    now = get_application().runs.get_run(run.id)
     assert now is not None
     return now
 
@@ -77,7 +77,7 @@ def test_a_run_that_fails_for_an_expected_reason_leaves_one_line_with_it(
         monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", refused_url())
     else:
         gemini.fail("any", fault)
-    run = ended(application.start_run(QUESTION, options=LIBRARY))
+    run = ended(get_application().runs.start(QUESTION, options=LIBRARY))
     assert (run.status, run.error.partition(":")[0]) == ("failed", reason)
     (line,) = ours(caplog)
     assert line.getMessage() == f"run {run.id} failed: {run.error}"
@@ -86,9 +86,9 @@ def test_a_run_that_fails_for_an_expected_reason_leaves_one_line_with_it(
 
 def test_a_run_that_is_stopped_leaves_no_line(gemini: FakeGemini, caplog: pytest.LogCaptureFixture) -> None:
     gemini.fail("write", "hang")
-    run = application.start_run(QUESTION, options=LIBRARY)
+    run = get_application().runs.start(QUESTION, options=LIBRARY)
     until(lambda: [call for call in gemini.log if call.stage == "write"])
-    application.stop_run(run.id)
+    get_application().runs.stop(run.id)
     assert ended(run).status == "stopped"
     assert ours(caplog) == []
     assert tracebacks(caplog) == []

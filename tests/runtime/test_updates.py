@@ -24,8 +24,7 @@ from research.core.records import (
 )
 from research.core.records import fingerprint as mark
 from research.runtime.run_manager import RunManager
-from research.watch import topics
-from research.watch.topics import UnwatchableTopicError
+from research.watch.topics import UnwatchableTopicError, WatchedTopics
 from tests.fakes import RETRIEVED, ScriptedReasoner, ScriptedSource, at_work
 from tests.runtime.conftest import Bench, over, report
 
@@ -99,9 +98,9 @@ def test_what_has_not_changed_costs_its_searches_and_nothing_else(shared: Bench,
     runs = shared.open(reasoner, wire)
     first = runs.start(TOPIC, options=REPORT)
     before = written(runs, first.id)
-    watch = topics.watch_topic(runs, first.id, "local")
+    watch = WatchedTopics(runs).add(first.id)
     asked = (len(reasoner.written), len(reasoner.reflected), len(reasoner.rated), reasoner.prefaced)
-    again = topics.start_update(runs, watch.id, "local")
+    again = WatchedTopics(runs).start_update(watch.id)
     after = written(runs, again.id)
     assert sorted(wire.queries) == ["a", "a", "b", "b"]
     assert asked == (
@@ -112,7 +111,7 @@ def test_what_has_not_changed_costs_its_searches_and_nothing_else(shared: Bench,
     assert changed(after) == []
     assert coverage(after).compared == first.id
     assert not any(story.rough for story in coverage(after).stories)
-    assert topics.watches(runs, "local")[0].changed is False
+    assert WatchedTopics(runs).all()[0].changed is False
 
 
 @pytest.mark.slow
@@ -121,26 +120,26 @@ def test_only_what_is_new_is_read_and_only_where_it_belongs(shared: Bench, wire:
     runs = shared.open(reasoner, wire)
     first = runs.start(TOPIC, options=REPORT)
     written(runs, first.id)
-    watch = topics.watch_topic(runs, first.id, "local")
+    watch = WatchedTopics(runs).add(first.id)
     wire.news["b"] = [MUSEUM, TRAMS]
     reasoner.written.clear()
     reasoner.rated.clear()
-    after = written(runs, topics.start_update(runs, watch.id, "local").id)
+    after = written(runs, WatchedTopics(runs).start_update(watch.id).id)
     assert changed(after) == [("new", MUSEUM[1])]
     (_, findings), = reasoner.written  # fmt: skip
     titles = [item.title for found in findings for item in found.evidence]
     assert titles == [TRAMS[1], MUSEUM[1]]  # what the text cites, and what is new
     assert reasoner.rated == [(MUSEUM[1],)]
-    assert topics.watches(runs, "local")[0].changed is True
+    assert WatchedTopics(runs).all()[0].changed is True
 
 
 def test_every_citation_of_a_kept_section_still_opens(shared: Bench, wire: Wire) -> None:
     runs = shared.open(ScriptedReasoner(["a", "b"], sufficient=True), wire)
     first = runs.start(TOPIC, options=REPORT)
     written(runs, first.id)
-    watch = topics.watch_topic(runs, first.id, "local")
+    watch = WatchedTopics(runs).add(first.id)
     wire.news.update(a=[], b=[MUSEUM])
-    again = topics.start_update(runs, watch.id, "local")
+    again = WatchedTopics(runs).start_update(watch.id)
     written(runs, again.id)
     numbered = number_report_answer(report(runs, again.id))
     assert numbered is not None
@@ -153,10 +152,10 @@ def test_a_figure_that_is_another_now_is_told(shared: Bench, wire: Wire) -> None
     runs = shared.open(ScriptedReasoner(["a", "b"], sufficient=True), wire)
     first = runs.start(TOPIC, options=REPORT)
     written(runs, first.id)
-    watch = topics.watch_topic(runs, first.id, "local")
+    watch = WatchedTopics(runs).add(first.id)
     wire.news["a"] = [(BRIDGE[0], BRIDGE[1], "The collapse left 15 people dead.")]
     wire.published[BRIDGE[1]] = DAY + timedelta(days=1)
-    after = written(runs, topics.start_update(runs, watch.id, "local").id)
+    after = written(runs, WatchedTopics(runs).start_update(watch.id).id)
     (change,) = [c for c in coverage(after).changes if c.kind == "figure"]
     assert change.before and "12" in change.before.text
     assert change.after and "15" in change.after.text
@@ -168,9 +167,9 @@ def test_a_story_is_gone_only_if_it_was_looked_for(shared: Bench, wire: Wire) ->
     runs = shared.open(reasoner, wire)
     first = runs.start(TOPIC, options=REPORT)
     written(runs, first.id)
-    watch = topics.watch_topic(runs, first.id, "local")
+    watch = WatchedTopics(runs).add(first.id)
     wire.news["b"] = [MUSEUM]
-    after = written(runs, topics.start_update(runs, watch.id, "local").id)
+    after = written(runs, WatchedTopics(runs).start_update(watch.id).id)
     assert changed(after) == [("new", MUSEUM[1]), ("gone", TRAMS[1])]
 
 
@@ -189,9 +188,9 @@ def test_a_search_that_fails_takes_nothing_away(shared: Bench, wire: Wire) -> No
     runs = shared.open(ScriptedReasoner(["a", "b"], sufficient=True), source)
     first = runs.start(TOPIC, options=REPORT)
     before = written(runs, first.id)
-    watch = topics.watch_topic(runs, first.id, "local")
+    watch = WatchedTopics(runs).add(first.id)
     source.down = True
-    after = written(runs, topics.start_update(runs, watch.id, "local").id)
+    after = written(runs, WatchedTopics(runs).start_update(watch.id).id)
     assert changed(after) == []
     assert [failure.reason for failure in after.failures] == ["unavailable"]
     texts = [span.text for span in before.spans]
@@ -203,28 +202,28 @@ def test_what_an_older_report_knew_is_not_new_again(shared: Bench, wire: Wire) -
     runs = shared.open(ScriptedReasoner(["a", "b"], sufficient=True), wire)
     first = runs.start(TOPIC, options=REPORT)
     written(runs, first.id)
-    watch = topics.watch_topic(runs, first.id, "local")
+    watch = WatchedTopics(runs).add(first.id)
     wire.news["b"] = [MUSEUM]
-    written(runs, topics.start_update(runs, watch.id, "local").id)
+    written(runs, WatchedTopics(runs).start_update(watch.id).id)
     wire.news["b"] = [TRAMS, MUSEUM]
-    third = written(runs, topics.start_update(runs, watch.id, "local").id)
+    third = written(runs, WatchedTopics(runs).start_update(watch.id).id)
     assert "new" not in [kind for kind, _ in changed(third)]
-    assert len(topics.watches(runs, "local")) == 1
+    assert len(WatchedTopics(runs).all()) == 1
 
 
 def test_a_watch_of_an_update_is_that_of_its_topic(shared: Bench, wire: Wire) -> None:
     runs = shared.open(ScriptedReasoner(["a", "b"], sufficient=True), wire)
     first = runs.start(TOPIC, options=REPORT)
     written(runs, first.id)
-    watch = topics.watch_topic(runs, first.id, "local")
-    again = topics.start_update(runs, watch.id, "local")
+    watch = WatchedTopics(runs).add(first.id)
+    again = WatchedTopics(runs).start_update(watch.id)
     written(runs, again.id)
-    assert topics.watch_topic(runs, again.id, "local").id == first.id
-    assert topics.find_watch(runs, "the BRIDGE, in the news", "local") is not None
-    topics.unwatch_topic(runs, watch.id, "local")
-    assert topics.watches(runs, "local") == []
+    assert WatchedTopics(runs).add(again.id).id == first.id
+    assert WatchedTopics(runs).find("the BRIDGE, in the news") is not None
+    WatchedTopics(runs).remove(watch.id)
+    assert WatchedTopics(runs).all() == []
     with pytest.raises(UnwatchableTopicError):
-        topics.start_update(runs, watch.id, "local")
+        WatchedTopics(runs).start_update(watch.id)
 
 
 def test_an_answer_that_is_no_report_cannot_be_watched(bench: Bench) -> None:
@@ -232,7 +231,7 @@ def test_an_answer_that_is_no_report_cannot_be_watched(bench: Bench) -> None:
     run = runs.start("What is known of the tower?", options=RunOptions(loops=1, sources=("web",)))
     assert over(runs, run.id) == "done"
     with pytest.raises(UnwatchableTopicError):
-        topics.watch_topic(runs, run.id, "local")
+        WatchedTopics(runs).add(run.id)
 
 
 def test_the_report_of_somebody_else_is_not_brought_up_to_date(bench: Bench, wire: Wire) -> None:

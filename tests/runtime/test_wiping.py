@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from research import application, detect_tables, load_files, uploads
+from research import close_application, detect_tables, get_application
 from research.accounts import deletion
 from research.accounts.deletion import DELETE_STATEMENTS, OWNERLESS_TABLES
 from research.citations.registry import evidence_id
@@ -33,14 +33,14 @@ def desk(tmp_path: Path, place: Path | str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(folder))
     if isinstance(place, str):
         monkeypatch.setenv("STORE_URL", place)
-    application.close()
+    close_application()
     yield folder
-    application.close()
+    close_application()
 
 
 def put(owner: str, secret: str) -> None:
     """Something of an owner's in every table."""
-    store = application.get_application().runs.store
+    store = get_application().runs.store
     run = Run(
         id=f"run-{owner}", conversation=f"talk-{owner}", owner=owner, question=secret,
         options=LIBRARY, status="done", created=MADE, finished=MADE,
@@ -63,12 +63,14 @@ def put(owner: str, secret: str) -> None:
     store.save_outcome(run.id, None, (), answer)
     store.save_step_result(run.id, "preface", secret)
     for passage in ("", "p"):
-        assert application.save_remark(run.id, secret, evidence=passage and found.id, passage=passage, owner=owner)
-    store.update_conversation(run.conversation, title=secret, pinned=True)
+        assert get_application().runs.save_remark(
+            run.id, secret, evidence=passage and found.id, passage=passage, owner=owner
+        )
+    store.update_conversation(run.conversation, owner, title=secret, pinned=True)
     store.add_watch(run.id)
     store.set_preference(owner, "word", secret)
-    application.confirm_statement(secret, f"SELECT '{secret}'", owner=owner)
-    application.add_to_notebook(f"About {secret}", [f"{secret}.md", "tower.md"], owner=owner)
+    get_application().databases.confirm_statement(secret, f"SELECT '{secret}'", owner=owner)
+    get_application().store.add_to_notebook(owner, f"About {secret}", [f"{secret}.md", "tower.md"])
 
 
 def left(folder: Path, place: Path | str, secret: str) -> list[str]:
@@ -104,38 +106,45 @@ def test_nothing_of_the_owner_is_left_and_others_keep_theirs(desk: Path, place: 
     file = desk.parent / "own.csv"
     for owner, secret in ((ANN, SECRET), (BOB, OTHER)):
         file.write_text(f"a,b\n1,{secret}\n", encoding="utf-8")
-        load_files([(file, detect_tables(file))], owner=owner)
+        get_application().databases.load_files([(file, detect_tables(file))], owner=owner)
     file.unlink()
     assert left(desk, place, SECRET)
-    bob = application.report(f"run-{BOB}", owner=BOB)
-    done = application.delete_owner_data(owner=ANN)
+    bob = get_application().runs.report(f"run-{BOB}", owner=BOB)
+    done = get_application().delete_owner_data(owner=ANN)
     assert (done.runs, done.conversations, done.evidence) == (1, 1, 2)
     assert (done.watches, done.statements, done.preferences, done.uploads) == (1, 1, 1, 1)
     assert (done.notes, done.notebooks) == (2, 1)
     assert done.is_erased
     assert left(desk, place, SECRET) == []
-    assert application.recent_runs(owner=ANN) == []
-    assert application.preferences(owner=ANN) == {}
-    assert uploads(owner=ANN) == () and len(uploads(owner=BOB)) == 1
-    assert application.confirmed_statements(owner=ANN) == []
-    assert application.notebooks(owner=ANN) == {}
-    assert application.report(f"run-{BOB}", owner=BOB) == bob
-    assert application.preferences(owner=BOB) == {"word": OTHER}
-    assert application.notebooks(owner=BOB) == {f"About {OTHER}": (f"{OTHER}.md", "tower.md")}
-    assert len(application.confirmed_statements(owner=BOB)) == len(application.watches(owner=BOB)) == 1
-    assert [talk.title for talk in application.conversations(owner=BOB)] == [OTHER]
+    assert get_application().runs.recent_runs(owner=ANN) == []
+    assert get_application().store.preferences(ANN) == {}
+    assert (
+        get_application().databases.uploads(owner=ANN) == ()
+        and len(get_application().databases.uploads(owner=BOB)) == 1
+    )
+    assert get_application().databases.confirmed_statements(owner=ANN) == []
+    assert get_application().store.notebooks(ANN) == {}
+    assert get_application().runs.report(f"run-{BOB}", owner=BOB) == bob
+    assert get_application().store.preferences(BOB) == {"word": OTHER}
+    assert get_application().store.notebooks(BOB) == {f"About {OTHER}": (f"{OTHER}.md", "tower.md")}
+    assert (
+        len(get_application().databases.confirmed_statements(owner=BOB))
+        == len(get_application().watches.all(owner=BOB))
+        == 1
+    )
+    assert [talk.title for talk in get_application().store.conversations(BOB)] == [OTHER]
 
 
 def test_what_is_everybody_s_goes_only_if_that_is_asked_for(desk: Path, place: Path | str) -> None:
-    store, library = application.get_application().runs.store, application.get_application().library
+    store, library = get_application().runs.store, get_application().library
     store.cache_answer("key", {"text": SECRET}, datetime.now(UTC))
     store.increment_counter("amap", "2026-01-02")
     list(library.add_files([("own.md", f"# {SECRET}\n\n{SECRET} is open all day.".encode())]))
-    application.delete_owner_data(owner=ANN)
+    get_application().delete_owner_data(owner=ANN)
     assert left(desk, place, SECRET)
     assert store.get_cached_answer("key", MADE)
     samples = [entry for entry in library.list_all() if entry.is_sample]
-    done = application.delete_owner_data(owner=ANN, include_caches=True, include_library=True)
+    done = get_application().delete_owner_data(owner=ANN, include_caches=True, include_library=True)
     assert (done.cached_answers, done.documents) == (1, 1)
     assert left(desk, place, SECRET) == []
     assert library.list_all() == samples
@@ -148,16 +157,16 @@ def test_a_run_under_way_is_stopped_first_with_its_checkpoints(
     desk: Path, place: Path | str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "30")
-    mine = application.start_run(f"When is the {SECRET} open?", options=LIBRARY, owner=ANN)
-    theirs = application.start_run(f"When is the {OTHER} open?", options=LIBRARY, owner=BOB)
+    mine = get_application().runs.start(f"When is the {SECRET} open?", options=LIBRARY, owner=ANN)
+    theirs = get_application().runs.start(f"When is the {OTHER} open?", options=LIBRARY, owner=BOB)
     for run, owner in ((mine, ANN), (theirs, BOB)):
         until(lambda run=run, owner=owner: any(  # type: ignore[misc]
-            event.kind == "search" for event in application.events(run.id, owner=owner)
+            event.kind == "search" for event in get_application().runs.events(run.id, owner=owner)
         ))  # fmt: skip
-    done = application.delete_owner_data(owner=ANN)
+    done = get_application().delete_owner_data(owner=ANN)
     assert done.runs == 1
     assert left(desk, place, SECRET) == []
-    other = application.get_run(theirs.id, owner=BOB)
+    other = get_application().runs.get_run(theirs.id, owner=BOB)
     assert other is not None
     assert other.is_active
 
@@ -165,20 +174,20 @@ def test_a_run_under_way_is_stopped_first_with_its_checkpoints(
 def test_saved_reports_are_deleted_too(desk: Path) -> None:
     limits = RunOptions(sections=1, reflections=0, sources=("library",))
     for owner in (ANN, BOB):
-        run = application.start_report("How high is Mount Tai?", options=limits, owner=owner)
-        list(application.follow_run(run.id, owner=owner))
+        run = get_application().start_report("How high is Mount Tai?", options=limits, owner=owner)
+        list(get_application().runs.follow(run.id, owner=owner))
     folder = desk / "query_engine_streamlit_reports"
     assert len(list(folder.glob("*/deep_search_report_*.md"))) == 2
-    assert application.delete_owner_data(owner=ANN).reports == 1
+    assert get_application().delete_owner_data(owner=ANN).reports == 1
     (kept,) = folder.iterdir()
-    path, _ = application.saved_report(run.id, owner=BOB)
+    path, _ = get_application().saved_report(run.id, owner=BOB)
     assert path and path.is_file() and path.parent == kept
 
 
 def test_wiping_twice_finds_nothing_more(desk: Path) -> None:
     put(ANN, SECRET)
-    application.delete_owner_data(owner=ANN)
-    again = application.delete_owner_data(owner=ANN)
+    get_application().delete_owner_data(owner=ANN)
+    again = get_application().delete_owner_data(owner=ANN)
     assert (again.runs, again.evidence, again.preferences) == (0, 0, 0)
 
 
@@ -194,13 +203,13 @@ def test_a_file_that_another_program_reads_is_told(desk: Path, place: Path | str
         other.execute("select count(*) from run").fetchall()
         patience, deletion.BUSY_TIMEOUT_SECONDS = deletion.BUSY_TIMEOUT_SECONDS, 0.2
         try:
-            done = application.delete_owner_data(owner=ANN)
+            done = get_application().delete_owner_data(owner=ANN)
         finally:
             deletion.BUSY_TIMEOUT_SECONDS = patience
         assert not done.is_erased
-        assert application.recent_runs(owner=ANN) == []
+        assert get_application().runs.recent_runs(owner=ANN) == []
         other.execute("commit")
-    assert application.delete_owner_data(owner=ANN).is_erased
+    assert get_application().delete_owner_data(owner=ANN).is_erased
     assert left(desk, place, SECRET) == []
 
 
@@ -208,7 +217,7 @@ def test_a_store_that_cannot_be_used_is_told(desk: Path, place: Path | str) -> N
     if isinstance(place, str):
         pytest.skip("the file of a store")
     put(ANN, SECRET)
-    application.close()
+    close_application()
     (desk / "runs.db").write_bytes(b"no database " * 500)
     with pytest.raises(StoreError):
-        application.delete_owner_data(owner=ANN)
+        get_application().delete_owner_data(owner=ANN)

@@ -33,14 +33,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from research import (
-    Library,
-    RunOptions,
-    application,
-    detect_tables,
-    load_files,
-    save_database_description,
-)
+from research import Library, RunOptions, close_application, detect_tables, get_application
 from tests.fakes import until
 from tests.sources.library.test_documents import make_pdf
 from tests.sources.library.test_scans import mixed, scanned
@@ -99,7 +92,7 @@ def fill_scans(path: Path) -> None:
 
 def fill_library() -> None:
     """Add documents of several kinds, two that cannot be read, and remove two."""
-    library = application.get_application().library
+    library = get_application().library
     library.set_sample_enabled(False)
     files = [
         ("leifeng.md", LEIFENG.encode()),
@@ -115,60 +108,64 @@ def fill_library() -> None:
     list(library.add_files(files))
     removed = {"old.md", "old-scan.pdf"}
     library.remove([one.id for one in library.list_all() if one.name in removed])
-    application.add_to_notebook("Towers", ["leifeng.md", "notes/lake.txt"])
+    get_application().store.add_to_notebook("local", "Towers", ["leifeng.md", "notes/lake.txt"])
 
 
 def fill_without_services() -> None:
     """Runs of the reasoner that needs no model, over the library and the tables that ship."""
-    follow_to_end(application.start_run("雷峰塔有多高？", options=RULES, run_id="rules-first-turn").id)
+    follow_to_end(get_application().runs.start("雷峰塔有多高？", options=RULES, run_id="rules-first-turn").id)
     follow_to_end(
-        application.start_run(
+        get_application()
+        .runs.start(
             "它是哪年重建的？",
             options=RULES,
             follows="rules-first-turn",
             run_id="rules-second-turn",
-        ).id
+        )
+        .id
     )
-    follow_to_end(application.start_database_run("浙江有多少个5A景区？", run_id="rules-database").id)
-    follow_to_end(application.start_run("Who wrote Hamlet?", options=RULES, run_id="binned").id)
+    follow_to_end(get_application().start_database_run("浙江有多少个5A景区？", run_id="rules-database").id)
+    follow_to_end(get_application().runs.start("Who wrote Hamlet?", options=RULES, run_id="binned").id)
     follow_to_end(
-        application.start_run("王府井附近有什么公园？", options=RunOptions(loops=1, sources=("places",)), run_id="rules-places").id
+        get_application().runs.start("王府井附近有什么公园？", options=RunOptions(loops=1, sources=("places",)), run_id="rules-places").id
     )  # fmt: skip
 
 
 def fill_with_services(services: Services) -> None:
     """Runs of a model over the web, the news, the map and databases."""
     brain = services.model.brain
-    assert application.add_keys({"OPENAI_API_KEY": KEY}, remember=True) == {}
+    assert get_application().preferences.add_keys({"OPENAI_API_KEY": KEY}, remember=True, owner="local") == {}
     brain.values["plan"] = {"ask_back": "Which year?", "choices": ["2025", "2026"]}
     asking = WEB.model_copy(update={"clarify": True})
-    application.start_run("When does the tower open?", options=asking, run_id="first-turn")
-    application.start_run("When was the bell cast?", options=asking, run_id="waits-for-clarification")
+    get_application().runs.start("When does the tower open?", options=asking, run_id="first-turn")
+    get_application().runs.start("When was the bell cast?", options=asking, run_id="waits-for-clarification")
     for run_id in ("first-turn", "waits-for-clarification"):
         follow_to_end(run_id)
     brain.values.clear()
     services.search.waits = 0.5
-    application.answer_clarification("first-turn", "2026")
+    get_application().runs.answer_clarification("first-turn", "2026")
     until(lambda: services.queries)
-    assert application.add_instruction("first-turn", "Use only what was written after 2024.")
+    assert get_application().runs.add_instruction("first-turn", "Use only what was written after 2024.")
     follow_to_end("first-turn")
     services.search.waits = 0.0
-    follow_to_end(application.start_run("How high is it?", options=WEB, follows="first-turn", run_id="second-turn").id)
-    follow_to_end(application.start_run("When does the tower open?", options=WEB, run_id="from-cache").id)
-    follow_to_end(application.start_run("Hello!", options=WEB, run_id="greeted").id)
+    follow_to_end(
+        get_application().runs.start("How high is it?", options=WEB, follows="first-turn", run_id="second-turn").id
+    )
+    follow_to_end(get_application().runs.start("When does the tower open?", options=WEB, run_id="from-cache").id)
+    follow_to_end(get_application().runs.start("Hello!", options=WEB, run_id="greeted").id)
     approving = WEB.model_copy(update={"approve": True})
-    application.start_run("Who designed the tower?", options=approving, run_id="waits-for-approval")
-    application.start_table("Which towers are there?", options=WEB, run_id="waiting-table")
+    get_application().runs.start("Who designed the tower?", options=approving, run_id="waits-for-approval")
+    get_application().start_table("Which towers are there?", options=WEB, run_id="waiting-table")
     for run_id in ("waits-for-approval", "waiting-table"):
         follow_to_end(run_id)
     services.hang("history")
-    application.start_run("Why was the gate moved?", options=WEB, run_id="stopped")
+    get_application().runs.start("Why was the gate moved?", options=WEB, run_id="stopped")
     until(lambda: sum("gate" in query for query in services.queries) == 2)
-    application.stop_run("stopped")
+    get_application().runs.stop("stopped")
     follow_to_end("stopped")
     services.search.odd = {}
     services.model.fail("write", "400key")
-    application.start_run("What is the roof made of?", options=WEB, run_id="failed")
+    get_application().runs.start("What is the roof made of?", options=WEB, run_id="failed")
     follow_to_end("failed")
     services.model.fail("write", "ok")
     fill_reports(services)
@@ -180,15 +177,15 @@ def fill_with_services(services: Services) -> None:
 def fill_reports(services: Services) -> None:
     """A report with sections, watched and brought up to date once."""
     services.model.brain.chapters = ["history", "visitors", "tickets"]
-    options = application.get_services().report_options().model_copy(
+    options = get_application().services_for().report_options().model_copy(
         update={"sections": 3, "reflections": 1, "sources": ("news",)}
     )  # fmt: skip
-    run = application.start_report(TOPIC, options=options)
+    run = get_application().start_report(TOPIC, options=options)
     follow_to_end(run.id)
-    application.watch_topic(run.id)
+    get_application().watches.add(run.id)
     original = services.search.results
     services.search.results = later_results
-    follow_to_end(application.start_update(run.id).id)
+    follow_to_end(get_application().watches.start_update(run.id).id)
     services.search.results = original
 
 
@@ -210,7 +207,7 @@ def later_results(body: dict[str, Any]) -> list[dict[str, Any]]:
 def fill_tables() -> None:
     """A table with cited cells, of which one column stays empty."""
     grid = tower_table("Two pagodas", "Leifeng Pagoda", "Baochu Pagoda")
-    follow_to_end(application.start_table(grid=grid, options=WEB, run_id="table").id)
+    follow_to_end(get_application().start_table(grid=grid, options=WEB, run_id="table").id)
 
 
 def fill_places() -> None:
@@ -220,11 +217,11 @@ def fill_places() -> None:
         ("places", "王府井附近适合遛娃的地方"),
         ("route", "青岛栈桥到八大关步行路线"),
     ):
-        follow_to_end(application.start_run(question, options=places, run_id=run_id).id)
-    application.search_around("西湖", "公园", 2000)
-    application.find_route("故宫", "天坛")
-    application.plan_itinerary("西湖", ["雷峰塔", "断桥残雪"])
-    application.find_places("外滩附近的博物馆")
+        follow_to_end(get_application().runs.start(question, options=places, run_id=run_id).id)
+    get_application().places.search_around("西湖", "公园", 2000)
+    get_application().places.find_route("故宫", "天坛")
+    get_application().places.plan_itinerary("西湖", ["雷峰塔", "断桥残雪"])
+    get_application().places.find("外滩附近的博物馆")
 
 
 def fill_databases(services: Services) -> None:
@@ -232,9 +229,9 @@ def fill_databases(services: Services) -> None:
     services.model.brain.statements = [
         "SELECT province, COUNT(*) AS n FROM a_sight GROUP BY province ORDER BY n DESC LIMIT 3"
     ]
-    follow_to_end(application.start_database_run("Which three provinces have most sights?", run_id="database").id)
+    follow_to_end(get_application().start_database_run("Which three provinces have most sights?", run_id="database").id)
     follow_to_end(
-        application.start_database_run("SELECT COUNT(*) AS n FROM a_sight", is_statement=True, run_id="statement").id
+        get_application().start_database_run("SELECT COUNT(*) AS n FROM a_sight", is_statement=True, run_id="statement").id
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "tickets.csv"
@@ -242,55 +239,57 @@ def fill_databases(services: Services) -> None:
             "place,price,opened\n雷峰塔,40,2002-10-25\nBaochu Pagoda,0,1933-05-01\n",
             encoding="utf-8",
         )
-        upload = load_files([(file, detect_tables(file))])
+        upload = get_application().databases.load_files([(file, detect_tables(file))])
     statement = "SELECT place, price FROM tickets ORDER BY price DESC"
     services.model.brain.statements = [statement]
     follow_to_end(
-        application.start_database_run("What does a ticket cost?", database=upload.database, run_id="files-database").id
+        get_application()
+        .start_database_run("What does a ticket cost?", database=upload.database, run_id="files-database")
+        .id
     )
     described = {"tables": {"tickets": {"label": {"en": "tickets of two pagodas", "zh": "门票"}}}}
-    assert save_database_description(json.dumps(described), upload.database) == ""
-    application.confirm_statement("What does a ticket cost?", statement, database=upload.database)
-    application.confirm_statement("浙江有多少个5A景区", "SELECT COUNT(*) FROM a_sight")
+    assert get_application().databases.save_description(json.dumps(described), upload.database) == ""
+    get_application().databases.confirm_statement("What does a ticket cost?", statement, database=upload.database)
+    get_application().databases.confirm_statement("浙江有多少个5A景区", "SELECT COUNT(*) FROM a_sight")
 
 
 def fill_account() -> None:
     """What people have said of their conversations, settings and sign-ins."""
-    talk = {run.id: run.conversation for run in application.recent_runs()}
-    application.update_conversation(talk["first-turn"], title="The tower", pinned=True)
-    application.set_tags(talk["first-turn"], ["tower", "杭州"])
-    application.set_tags(talk["rules-first-turn"], ["pagoda"])
-    application.update_conversation(talk["places"], title="With children")
-    application.move_to_bin(talk["binned"])
-    report = application.report("first-turn")
+    talk = {run.id: run.conversation for run in get_application().runs.recent_runs()}
+    get_application().store.update_conversation(talk["first-turn"], title="The tower", pinned=True, owner="local")
+    get_application().store.history.set_tags("local", talk["first-turn"], ["tower", "杭州"])
+    get_application().store.history.set_tags("local", talk["rules-first-turn"], ["pagoda"])
+    get_application().store.update_conversation(talk["places"], title="With children", owner="local")
+    get_application().runs.move_to_bin(talk["binned"])
+    report = get_application().runs.report("first-turn")
     assert report is not None
     source = report.evidence[0]
-    assert application.save_remark("first-turn", "Ask the museum.")
-    assert application.save_remark(
+    assert get_application().runs.save_remark("first-turn", "Ask the museum.")
+    assert get_application().runs.save_remark(
         "first-turn", "Compare with 2025.", evidence=source.id, passage=source.passages[0].id
     )
-    application.set_preference("language", "zh")
-    application.set_preference("tour", {"seen": True, "step": 3})
-    assert application.save_choices(CHOSEN, owner="ann") == {}
-    application.set_preference("language", "en", owner="ann")
-    run = application.start_run("West Lake", options=RULES, owner="ann", run_id="of-another-owner")
-    for _ in application.follow_run(run.id, owner="ann"):
+    get_application().store.set_preference("local", "language", "zh")
+    get_application().store.set_preference("local", "tour", {"seen": True, "step": 3})
+    assert get_application().preferences.save_choices(CHOSEN, owner="ann") == {}
+    get_application().store.set_preference("ann", "language", "en")
+    run = get_application().runs.start("West Lake", options=RULES, owner="ann", run_id="of-another-owner")
+    for _ in get_application().runs.follow(run.id, owner="ann"):
         pass
     expires = datetime.fromisoformat(FAR)
-    application.record_sign_out("first-sign-in", ended_at=SIGNED_OUT, keep_until=expires, owner="ann")
-    application.record_sign_out(ended_at=SIGNED_OUT, keep_until=expires, owner="bob")
+    get_application().store.record_sign_out("ann", "first-sign-in", ended_at=SIGNED_OUT, keep_until=expires)
+    get_application().store.record_sign_out("bob", "", ended_at=SIGNED_OUT, keep_until=expires)
 
 
 def begin_runs() -> None:
     """Begin the runs whose process is killed, and work on them until then."""
-    application.start_run("What is known of the cellar?", options=WEB, run_id="killed-in-search")
-    options = application.get_services().report_options().model_copy(
+    get_application().runs.start("What is known of the cellar?", options=WEB, run_id="killed-in-search")
+    options = get_application().services_for().report_options().model_copy(
         update={"sections": 3, "reflections": 1, "sources": ("news",)}
     )  # fmt: skip
-    run = application.start_report("The flood in the harbour", options=options)
+    run = get_application().start_report("The flood in the harbour", options=options)
     print(run.id, flush=True)
     grid = tower_table("Two towers", "Liuhe Tower", "Bell Tower")
-    application.start_table(grid=grid, options=WEB, run_id="killed-table")
+    get_application().start_table(grid=grid, options=WEB, run_id="killed-table")
     while True:
         time.sleep(60)
 
@@ -381,11 +380,11 @@ def fill(folder: Path) -> None:
         work_in(folder, {"SIGHTLINE_STARTS_PER_MINUTE": "0"})
         fill_library()
         fill_without_services()
-        application.close()
+        close_application()
         work_in(folder, services.environment)
         fill_with_services(services)
         fill_account()
-        application.close()
+        close_application()
         kill_at_work(services, folder)
     tidy(folder)
 
@@ -394,7 +393,7 @@ def work_in(folder: Path, settings: dict[str, str]) -> None:
     """Open a data folder with these settings alone."""
     os.environ.clear()
     os.environ.update(environment(folder, settings))
-    application.get_application(folder)
+    get_application(folder)
 
 
 def look_at(packed: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -406,7 +405,7 @@ def look_at(packed: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
         try:
             return collect_facts(), collect_exports()
         finally:
-            application.close()
+            close_application()
 
 
 def unpack_data(packed: bytes, folder: Path) -> Path:
@@ -423,7 +422,7 @@ def main() -> None:
     parser.add_argument("--begin", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.begin:
-        application.get_application(args.begin)
+        get_application(args.begin)
         begin_runs()
     archive = HERE / f"{args.name}.zip"
     with tempfile.TemporaryDirectory() as folder:

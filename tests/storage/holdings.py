@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import research
-from research import application
+from research import HistoryQuery, get_application
 
 OWNERS = ("local", "ann")
 SINCE = datetime(2026, 11, 1, tzinfo=UTC)
@@ -29,21 +29,21 @@ SIGN_INS = (
 
 def follow_to_end(run_id: str, owner: str = "local") -> str:
     """Wait until nothing happens in a run any more; return its status."""
-    for _ in application.follow_run(run_id, owner=owner):
+    for _ in get_application().runs.follow(run_id, owner=owner):
         pass
-    run = application.get_run(run_id, owner=owner)
+    run = get_application().runs.get_run(run_id, owner=owner)
     return run.status if run else ""
 
 
 def find_runs() -> list[tuple[str, str, str]]:
     """List the id, the owner and the status of each run, ordered by id."""
-    found = [(run.id, owner, run.status) for owner in OWNERS for run in application.recent_runs(owner=owner)]
+    found = [(run.id, owner, run.status) for owner in OWNERS for run in get_application().runs.recent_runs(owner=owner)]
     return sorted(found)
 
 
 def export(run_id: str, ending: str, owner: str = "local") -> bytes:
     """Write the report of a run in a format."""
-    report = application.report(run_id, owner=owner)
+    report = get_application().runs.report(run_id, owner=owner)
     assert report is not None, run_id
     return research.export_report(report, research.number_report_answer(report), ending)
 
@@ -69,12 +69,12 @@ def collect_exports() -> dict[str, bytes]:
 
 def collect_facts() -> dict[str, Any]:
     """Return what the open data folder holds."""
-    library = application.get_application().library
+    library = get_application().library
     return {
         "runs": {run_id: summarise_run(run_id, owner) for run_id, owner, _ in find_runs()},
         "owners": {owner: collect_of_owner(owner) for owner in OWNERS},
         "sign_outs": [
-            [owner, sign_in, application.is_signed_out(sign_in, started_at=began, owner=owner)]
+            [owner, sign_in, get_application().store.is_signed_out(owner, sign_in, started_at=began)]
             for owner, sign_in, began in SIGN_INS
         ],
         "library": {
@@ -94,7 +94,7 @@ def collect_facts() -> dict[str, Any]:
 
 def summarise_run(run_id: str, owner: str) -> dict[str, Any]:
     """Return what somebody would ask first about a run; its export in the archive has the rest."""
-    run = application.get_run(run_id, owner=owner)
+    run = get_application().runs.get_run(run_id, owner=owner)
     assert run is not None
     exported = read_export(run_id, owner)
     return {
@@ -102,7 +102,7 @@ def summarise_run(run_id: str, owner: str) -> dict[str, Any]:
         "status": run.status,
         "question": run.question,
         "follows": run.follows,
-        "events": len(application.events(run_id, owner=owner)),
+        "events": len(get_application().runs.events(run_id, owner=owner)),
         "title": exported["title"],
         "answer": exported["answer"].splitlines(),
         "sources": [[one["number"], one["title"]] for one in exported["sources"]],
@@ -136,55 +136,55 @@ def searched(exported: dict[str, Any]) -> list[str]:
 
 def collect_of_owner(owner: str) -> dict[str, Any]:
     """Return what belongs to a person beside the runs themselves."""
-    history = application.search_history(limit=100, owner=owner)
+    history = get_application().runs.search_history(limit=100, owner=owner)
     return {
         "personal": read_personal(owner),
         "history": sorted([one.title, one.pinned, list(one.tags), one.turn_count] for one in history.entries),
-        "found_by_words": sorted(one.title for one in application.search_history("tower", owner=owner).entries),
-        "bin": [one.title for one in application.bin_entries(owner=owner)],
-        "choices": {one.name: one.value for one in application.choices(owner=owner) if one.is_chosen},
-        "keys": {one.name: one.location for one in application.key_statuses(owner=owner) if one.location != "none"},
+        "found_by_words": sorted(one.title for one in get_application().runs.search_history(HistoryQuery("tower"), owner=owner).entries),
+        "bin": [one.title for one in get_application().runs.bin_entries(owner=owner)],
+        "choices": {one.name: one.value for one in get_application().preferences.choices(owner=owner) if one.is_chosen},
+        "keys": {one.name: one.location for one in get_application().preferences.key_statuses(owner=owner) if one.location != "none"},
         "usage": [
             [one.day.isoformat(), one.stage, one.model, one.calls, one.input, one.output, one.searches]
-            for one in application.daily_usage(since=SINCE, time_zone=UTC, owner=owner)
+            for one in get_application().daily_usage(since=SINCE, time_zone=UTC, owner=owner)
         ],
         "watches": [
             {"topic": one.topic, "reports": len(reports_of(one.id, owner)), "changed": one.changed}
-            for one in application.watches(owner=owner)
+            for one in get_application().watches.all(owner=owner)
         ],
-        "places": sorted([one.place.name, sorted(one.runs)] for one in application.recorded_places(owner=owner)),
-        "statements": [list(pair) for pair in application.confirmed_statements(owner=owner)],
+        "places": sorted([one.place.name, sorted(one.runs)] for one in get_application().store.recorded_places(owner)),
+        "statements": [list(pair) for pair in get_application().databases.confirmed_statements(owner=owner)],
         "tables": {
             ", ".join(one.names): query(f"SELECT * FROM {one.tables[0].name}", one.database, owner)
-            for one in research.uploads(owner=owner)
+            for one in research.get_application().databases.uploads(owner=owner)
         },
     }  # fmt: skip
 
 
 def reports_of(watch_id: str, owner: str = "local") -> list[str]:
     """Return the finished runs of a watched topic, the earliest first."""
-    first = application.get_run(watch_id, owner=owner)
+    first = get_application().runs.get_run(watch_id, owner=owner)
     assert first is not None
-    turns = application.turns(first.conversation, owner=owner)
+    turns = get_application().store.turns(first.conversation, owner=owner)
     return [run.id for run in turns if run.status == "done"]
 
 
 def query(statement: str, database: str, owner: str = "local") -> list[dict[str, Any]]:
     """Return the rows of a statement, as JSON would have them."""
-    found = research.query_database(statement, database=database, owner=owner)
+    found = research.get_application().databases.query(statement, database=database, owner=owner)
     rows: list[dict[str, Any]] = json.loads(json.dumps(found.rows, default=str))
     return rows
 
 
 def read_personal(owner: str) -> dict[str, Any]:
     """Return `personal.json` and the list of documents from the export of everything of an owner."""
-    application.start_data_export(include_library=True, owner=owner)
-    while (state := application.get_data_export(owner=owner)) is not None and state.status == "making":
+    get_application().data_exports.start(owner, include_library=True)
+    while (state := get_application().data_exports.get(owner)) is not None and state.status == "making":
         time.sleep(0.01)
     assert state is not None and state.path is not None, state
     with zipfile.ZipFile(io.BytesIO(state.path.read_bytes())) as archive:
         personal: dict[str, Any] = json.loads(archive.read("personal.json"))
         personal["documents"] = json.loads(archive.read("library/index.json"))
         personal["files"] = sorted(name for name in archive.namelist() if name.startswith("runs/"))
-    application.discard_data_export(owner=owner)
+    get_application().data_exports.discard(owner)
     return personal

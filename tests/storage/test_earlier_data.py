@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import research
-from research import application
+from research import close_application, get_application
 from tests.storage.holdings import (
     collect_exports,
     collect_facts,
@@ -63,8 +63,8 @@ def open_archive(name: str, folder: Path, settings: Mapping[str, str]) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         for setting, value in settings.items():
             patch.setenv(setting, value)
-        application.close()
-        application.get_application(folder / "data")
+        close_application()
+        get_application(folder / "data")
     return folder / "data"
 
 
@@ -73,7 +73,7 @@ def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """An archive whose data is open without any service."""
     open_archive(request.param, tmp_path, {})
     yield request.param
-    application.close()
+    close_application()
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def services(tmp_path: Path) -> Iterator[Services]:
         never = {"SIGHTLINE_CACHE_HOURS": "0", "AMAP_CACHE_HOURS": "0"}
         open_archive("earlier_2026_11", tmp_path, made.environment | never)
         yield made
-        application.close()
+        close_application()
 
 
 # What is there
@@ -143,7 +143,7 @@ def test_the_terminal_lists_and_shows_every_run(services: Services, tmp_path: Pa
 
 @pytest.mark.slow
 def test_places_and_rows_are_exported(services: Services, tmp_path: Path) -> None:
-    report = application.report("route")
+    report = get_application().runs.report("route")
     assert report is not None
     places = [item.place for item in report.evidence if item.place]
     assert len(places) == 2
@@ -152,15 +152,15 @@ def test_places_and_rows_are_exported(services: Services, tmp_path: Path) -> Non
     assert len(research.places_csv(places).splitlines()) == 3
     for ending in research.ROW_FILE_SUFFIXES:
         file = tmp_path / f"rows{ending}"
-        assert research.export_rows("SELECT name FROM a_sight", file).row_count == 358
+        assert research.get_application().databases.export_rows("SELECT name FROM a_sight", file).row_count == 358
         assert file.read_bytes()
 
 
 @pytest.mark.slow
 def test_a_remembered_key_is_used_and_shown_nowhere(services: Services, tmp_path: Path) -> None:
-    follow_to_end(application.start_run("What is new?", run_id="new").id)
+    follow_to_end(get_application().runs.start("What is new?", run_id="new").id)
     assert {call.headers["authorization"] for call in services.model.log} == {f"Bearer {KEY}"}
-    assert KEY not in repr(application.key_statuses()) + repr(application.get_application().settings)
+    assert KEY not in repr(get_application().preferences.key_statuses("local")) + repr(get_application().settings)
     for run_id in ("new", "first-turn", "failed"):
         assert KEY.encode() not in export(run_id, "json") + export(run_id, "md")
     files = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
@@ -171,7 +171,7 @@ def test_a_remembered_key_is_used_and_shown_nowhere(services: Services, tmp_path
 
 
 def test_a_plan_that_waited_is_approved_and_worked_on(services: Services) -> None:
-    application.approve_run("waits-for-approval")
+    get_application().runs.approve("waits-for-approval")
     assert follow_to_end("waits-for-approval") == "done"
     assert services.model.calls("plan") == 0
     planned = [task["query"] for task in read_export("waits-for-approval")["plan"]["tasks"]]
@@ -180,13 +180,13 @@ def test_a_plan_that_waited_is_approved_and_worked_on(services: Services) -> Non
 
 
 def test_a_table_that_waited_is_approved_and_filled(services: Services) -> None:
-    application.approve_run("waiting-table")
+    get_application().runs.approve("waiting-table")
     assert follow_to_end("waiting-table") == "done"
     assert services.queries and "1925" in read_export("waiting-table")["answer"]
 
 
 def test_what_was_asked_back_is_answered(services: Services) -> None:
-    application.answer_clarification("waits-for-clarification", "2026")
+    get_application().runs.answer_clarification("waits-for-clarification", "2026")
     assert follow_to_end("waits-for-clarification") == "done"
     found = read_export("waits-for-clarification")
     assert found["clarification"]["answer"] == "2026" and found["sources"]
@@ -209,7 +209,7 @@ def test_what_was_asked_back_is_answered(services: Services) -> None:
 def test_a_run_that_ended_early_goes_on_and_pays_for_no_search_again(
     run_id: str, left: set[str], planning: str, services: Services
 ) -> None:
-    assert application.resume_run(run_id) is not None
+    assert get_application().runs.resume(run_id) is not None
     assert follow_to_end(run_id) == "done"
     assert set(services.queries) == left
     assert paid_again(RUNS[run_id]["searched"], services) == set()
@@ -236,19 +236,19 @@ def check_report(run_id: str, services: Services) -> None:
 
 
 def test_a_report_that_was_killed_goes_on_with_its_last_section(services: Services) -> None:
-    assert application.resume_run(KILLED_REPORT) is not None
+    assert get_application().runs.resume(KILLED_REPORT) is not None
     assert follow_to_end(KILLED_REPORT) == "done"
     check_report(KILLED_REPORT, services)
-    saved, problem = application.saved_report(KILLED_REPORT)
+    saved, problem = get_application().saved_report(KILLED_REPORT)
     assert problem == "" and saved is not None and saved.is_file()
 
 
 @pytest.mark.slow
 def test_the_saved_state_of_a_report_is_loaded_and_worked_on(services: Services, tmp_path: Path) -> None:
     (state,) = (tmp_path / "data").rglob("state_The_flood_in_the_harbour_*.json")
-    run = application.restore_report(state)
+    run = get_application().restore_report(state)
     assert run.id != KILLED_REPORT
-    application.resume_run(run.id)
+    get_application().runs.resume(run.id)
     assert follow_to_end(run.id) == "done"
     check_report(run.id, services)
 
@@ -256,7 +256,7 @@ def test_the_saved_state_of_a_report_is_loaded_and_worked_on(services: Services,
 def test_the_saved_state_of_a_finished_report_is_loaded_without_a_request(services: Services, tmp_path: Path) -> None:
     states = sorted((tmp_path / "data").rglob("state_The_reopening_of_the_tower_*.json"))
     assert len(states) == 2
-    loaded = [application.restore_report(state) for state in states]
+    loaded = [get_application().restore_report(state) for state in states]
     assert {run.status for run in loaded} == {"done"}
     assert [RUNS[WATCHED]["answer"]] == [
         read_export(run.id)["answer"].splitlines() for run in loaded if not run.options.updates
@@ -265,9 +265,9 @@ def test_the_saved_state_of_a_finished_report_is_loaded_without_a_request(servic
 
 
 def test_a_conversation_goes_on_with_what_it_has_found(services: Services) -> None:
-    run = application.start_run("And how old?", follows="second-turn")
+    run = get_application().runs.start("And how old?", follows="second-turn")
     assert follow_to_end(run.id) == "done"
-    turns = [turn.id for turn in application.turns(run.conversation)]
+    turns = [turn.id for turn in get_application().store.turns(run.conversation, owner="local")]
     assert turns == ["first-turn", "second-turn", run.id]
     plan = next(call.prompt for call in services.model.log if call.stage == "plan")
     assert "How high is it?" in plan and "When does the tower open?" in plan
@@ -276,23 +276,23 @@ def test_a_conversation_goes_on_with_what_it_has_found(services: Services) -> No
 def test_a_conversation_goes_on_without_a_model(archive: str) -> None:
     first = "rules-first-turn" if archive == "earlier_2026_11" else "a" * 32
     options = research.RunOptions(loops=1, sources=("library",))
-    run = application.start_run("它是哪年重建的？", follows=first, options=options)
+    run = get_application().runs.start("它是哪年重建的？", follows=first, options=options)
     assert follow_to_end(run.id) == "done"
     assert PAGODA in read_export(run.id)["answer"]
 
 
 def test_a_finished_run_is_deepened_without_repeating_a_search(services: Services) -> None:
-    run = application.extend_run("first-turn")
+    run = get_application().runs.extend("first-turn")
     assert run is not None and follow_to_end(run.id) == "done"
     assert paid_again(RUNS["first-turn"]["searched"], services) == set()
 
 
 def test_a_watched_topic_is_brought_up_to_date_again(services: Services) -> None:
     services.model.brain.chapters = ["history", "visitors", "tickets"]
-    run = application.start_update(WATCHED)
+    run = get_application().watches.start_update(WATCHED)
     assert follow_to_end(run.id) == "done"
     assert len(reports_of(WATCHED)) == 3
-    (watch,) = application.watches()
+    (watch,) = get_application().watches.all()
     assert (watch.id, watch.latest) == (WATCHED, run.id)
     assert services.model.calls("outline") == 0
 
@@ -300,25 +300,25 @@ def test_a_watched_topic_is_brought_up_to_date_again(services: Services) -> None
 @pytest.mark.slow
 def test_the_cells_of_a_table_are_reused(services: Services) -> None:
     grid = tower_table("Two pagodas", "Leifeng Pagoda", "Baochu Pagoda")
-    run = application.start_table(grid=grid, based_on="table")
+    run = get_application().start_table(grid=grid, based_on="table")
     assert follow_to_end(run.id) == "done"
     assert services.queries == []
     assert read_export(run.id)["answer"].splitlines() == RUNS["table"]["answer"]
 
 
 def test_what_was_removed_comes_back(services: Services) -> None:
-    (binned,) = application.bin_entries()
-    application.restore_from_bin(binned.id)
-    assert application.bin_entries() == [] and "Who wrote Hamlet?" in [
-        run.question for run in application.recent_runs()
+    (binned,) = get_application().runs.bin_entries()
+    get_application().runs.restore_from_bin(binned.id)
+    assert get_application().runs.bin_entries() == [] and "Who wrote Hamlet?" in [
+        run.question for run in get_application().runs.recent_runs()
     ]
-    library = application.get_application().library
+    library = get_application().library
     removed = {one.name: one.id for one in library.list_trashed()[0]}
     assert library.restore([removed["old.md"]]) == 1
     assert library.search("保俶塔")[0].text == "保俶塔高45.3米。"
 
 
 def test_a_confirmed_statement_answers_its_question(services: Services) -> None:
-    found = research.ask_database("浙江有多少个5A景区")
+    found = research.get_application().databases.ask("浙江有多少个5A景区")
     assert (found.author, list(found.rows[0].values())) == ("", [358])
     assert services.model.log == []

@@ -12,7 +12,7 @@ from research.citations.model_markdown import parse_model_markdown
 from research.core.errors import ServiceError
 from research.core.i18n import message, translator
 from research.core.records import ASKS_BACK, Draft, Failure, Finding, Language, Reflection, Span
-from research.models.chat import ModelReply
+from research.models.replies import ModelReply
 
 QUOTES_PER_QUERY = 4  # passages of a query that replace an answer
 MAX_NAMED_SOURCES = 5  # in the notice on omitted sources

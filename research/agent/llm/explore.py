@@ -15,7 +15,8 @@ from research.agent.llm import prompts
 from research.agent.llm.truncation import excerpt, fair_share
 from research.core.records import EventEmitter
 from research.models import prompting
-from research.models.chat import Chat, message_text
+from research.models.chat import Chat
+from research.models.prompting import message_text
 from research.models.token_counts import estimate_tokens
 
 if TYPE_CHECKING:

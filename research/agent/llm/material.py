@@ -20,7 +20,7 @@ from research.agent.llm.truncation import TRUNCATION_MARK, RankedText, excerpt, 
 from research.core.records import MEMORY_SOURCE, Evidence, Finding, Passage, PassageReference, Span, fingerprint
 from research.core.text.folding import fold_text as plain_text
 from research.core.text.tokenizer import word_weights
-from research.models.chat import Prompt
+from research.models.prompting import Prompt
 from research.models.token_counts import estimate_tokens
 
 MAX_SOURCE_NAME_CHARS = 160  # longer names are cut

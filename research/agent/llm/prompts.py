@@ -25,8 +25,7 @@ from research.core.records import (
 )
 from research.core.text.tokenizer import word_weights
 from research.core.urls import find_urls
-from research.models.chat import Prompt
-from research.models.prompting import BASE_INSTRUCTIONS, fence, object_schema
+from research.models.prompting import BASE_INSTRUCTIONS, Prompt, fence, object_schema
 from research.models.token_counts import estimate_tokens
 from research.sources import registry
 

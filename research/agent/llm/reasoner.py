@@ -49,8 +49,9 @@ from research.core.records import (
 )
 from research.core.settings import Role, SettingError, model_setting_name
 from research.core.text.tokenizer import detect_language, is_blank
-from research.models.chat import Chat, Prompt
+from research.models.chat import Chat
 from research.models.clients import ModelClients
+from research.models.prompting import Prompt
 from research.models.roles import ModelSpec, check_spec, is_usable, missing_setting, report_spec, role_models
 from research.models.roles import parse_spec as parse_model
 from research.sources import registry
@@ -198,7 +199,7 @@ class ModelReasoner:
     @property
     def max_result_chars(self) -> int:
         """Characters of a search result in the prompts of reports; 0 means no limit."""
-        return self._clients.settings.report_content
+        return self._clients.settings.report_result_chars
 
     @property
     def today(self) -> date:

@@ -16,8 +16,7 @@ from research.agent.llm.prompts import (
 )
 from research.agent.llm.truncation import TRUNCATION_MARK
 from research.core.records import Finding, Part, Plan, Question, ReportSection, Span
-from research.models.chat import Prompt
-from research.models.prompting import BASE_INSTRUCTIONS, fence, object_schema
+from research.models.prompting import BASE_INSTRUCTIONS, Prompt, fence, object_schema
 from research.models.token_counts import estimate_tokens
 from research.sources import registry
 

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -35,8 +35,9 @@ from research.core.records import (
     Task,
     Tone,
 )
-from research.core.settings import Role
-from research.models.chat import Chat, ModelReply, Prompt, PromptBuilder
+from research.models.chat import Chat, ChatProvider
+from research.models.prompting import Prompt, PromptBuilder
+from research.models.replies import ModelReply
 from research.models.token_counts import estimate_tokens
 from research.sources import registry
 
@@ -81,20 +82,10 @@ class _TonesOutput(_ModelOutput):
     tones: list[_ToneOutput]
 
 
-class _ChatProvider(Protocol):
-    def chat(self, role: Role, options: RunOptions | None = None) -> Chat: ...
-
-    @property
-    def today(self) -> date: ...
-
-    @property
-    def max_result_chars(self) -> int: ...
-
-
 class ReportWriter:
     """Plans and writes reports with chat models."""
 
-    def __init__(self, models: _ChatProvider) -> None:
+    def __init__(self, models: ChatProvider) -> None:
         self._models = models
 
     async def plan_report(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any, Protocol, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -38,10 +38,9 @@ from research.core.records import (
     RunOptions,
     Task,
 )
-from research.core.settings import Role
 from research.core.text.tokenizer import find_quote, normalise_quote
-from research.models.chat import Chat, Prompt
-from research.models.prompting import BASE_INSTRUCTIONS, fence, object_schema
+from research.models.chat import ChatProvider
+from research.models.prompting import BASE_INSTRUCTIONS, Prompt, fence, object_schema
 from research.sources import registry
 from research.tables.column_values import is_same_value, merge_readings
 from research.tables.subjects import is_about
@@ -89,17 +88,10 @@ class _TableOutput(_ModelOutput):
     columns: list[object]
 
 
-class _ChatProvider(Protocol):
-    def chat(self, role: Role, options: RunOptions | None = None) -> Chat: ...
-
-    @property
-    def today(self) -> date: ...
-
-
 class TableExtractor:
     """Plans and fills in tables with chat models."""
 
-    def __init__(self, models: _ChatProvider) -> None:
+    def __init__(self, models: ChatProvider) -> None:
         self._models = models
 
     def cell_tasks(self, question: Question, row: Row, column: Column, sources: Sequence[str]) -> tuple[Task, ...]:

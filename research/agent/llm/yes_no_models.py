@@ -14,7 +14,8 @@ from research.agent.reasoner import Claim
 from research.core.errors import ServiceError
 from research.core.records import EventEmitter, ModelVerdict, Verdict
 from research.core.text.tokenizer import word_weights
-from research.models.chat import Chat, Prompt
+from research.models.chat import Chat
+from research.models.prompting import Prompt
 from research.models.roles import ModelSpec
 from research.models.token_counts import estimate_tokens
 

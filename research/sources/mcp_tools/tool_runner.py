@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from research.core.errors import ServiceError, mask_secrets
 from research.core.records import EventEmitter
 from research.core.tool_servers import ToolServer
-from research.sources.mcp_tools.evidence import result_text
+from research.sources.mcp_tools.evidence import ToolCall, result_text
 from research.sources.mcp_tools.rate_limit_errors import parse_rate_limit
 from research.sources.mcp_tools.session import ToolError, invoke
+from research.sources.tool_exploration import error_json
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -25,15 +26,6 @@ if TYPE_CHECKING:
 
 MAX_ANSWER_CHARS = 8_000  # of a result that a model reads
 MAX_ARGUMENT_CHARS = 20_000  # of a call's arguments as JSON
-ToolCaller = Callable[[str, Mapping[str, Any]], Awaitable[str]]
-
-
-class ToolCall(NamedTuple):
-    """A tool call with its result."""
-
-    tool: str
-    arguments: Mapping[str, Any]  # with keys masked
-    result: LenientCallToolResult
 
 
 @dataclass
@@ -77,19 +69,19 @@ class ToolRunner:
     async def call_for_model(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """Return the text for the model: a tool's result or an error."""
         if self.call_count >= self.server.calls:
-            return _error_json("the budget of calls is used up: end now")
+            return error_json("the budget of calls is used up: end now")
         self.call_count += 1
         by_original_name = (model_tool for model_tool in self.model_tools.values() if model_tool.tool.name == tool)
         model_tool = self.model_tools.get(tool) or next(by_original_name, None)
         if model_tool is None:
-            return _error_json(f"there is no tool {tool[:80]!r}")
+            return error_json(f"there is no tool {tool[:80]!r}")
         if len(json.dumps(dict(arguments), default=str)) > MAX_ARGUMENT_CHARS:
-            return _error_json("the arguments are too long")
+            return error_json("the arguments are too long")
         try:
             restored = model_tool.argument_names.restore(dict(arguments))
             return (await self.call_tool(model_tool.tool.name, restored))[:MAX_ANSWER_CHARS]
         except ServiceError as error:
-            return _error_json(str(error))
+            return error_json(str(error))
 
     async def call_tool(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """Call a tool by the server's name and return the text of its result.
@@ -108,7 +100,3 @@ def _without_keys(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return arguments with keys masked, for storage and display."""
     clean: Mapping[str, Any] = json.loads(mask_secrets(json.dumps(dict(arguments), default=str)))
     return clean
-
-
-def _error_json(text: str) -> str:
-    return json.dumps({"error": text}, ensure_ascii=False)

@@ -73,14 +73,11 @@ def _parse_article(row: dict[str, Any], retrieved: datetime) -> Article | None:
     url = parse_web_address(row.get("url"))
     if not url:
         return None
-    score = row.get("score")
     return Article(
         url=url,
         title=truncate_text(" ".join(tidy_text(row.get("title")).split()), MAX_TITLE_CHARS),
-        provider=TavilyNews.name,
         outlet=url_host(url),
         text=truncate_text(tidy_text(row.get("content")), MAX_SNIPPET_CHARS),
-        score=float(score) if isinstance(score, int | float) else None,
     ).with_published_date(row.get("published_date"), retrieved)
 
 

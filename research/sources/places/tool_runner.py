@@ -15,7 +15,7 @@ from research.core.coordinates import Point, from_gcj02, to_gcj02
 from research.core.errors import ServiceError
 from research.core.records import EventEmitter, Evidence, Language, Place, SearchArea
 from research.sources.places import coverage
-from research.sources.places.directions import format_point, parse_route
+from research.sources.places.directions import TOOL_BY_MODE, parse_route
 from research.sources.places.evidence import build_fact_evidence, point_key
 from research.sources.places.map_services import MapServices
 from research.sources.places.place_search import (
@@ -27,21 +27,11 @@ from research.sources.places.place_search import (
     rank_places,
 )
 from research.sources.places.service import MapService, ToolResult
+from research.sources.places.tool_responses import format_point
+from research.sources.tool_exploration import error_json
 
-MODEL_TOOLS = frozenset({
-    "maps_geo", "maps_around_search", "maps_text_search", "maps_search_detail",
-    "maps_direction_walking", "maps_direction_driving", "maps_bicycling", "maps_distance",
-    "maps_direction_transit_integrated", "maps_weather",
-})  # fmt: skip
-KEYLESS_TOOLS = frozenset(
-    {
-        "maps_geo",
-        "maps_around_search",
-        "maps_text_search",
-        "maps_search_detail",
-        "maps_distance",
-    }
-)  # fmt: skip - tools that OpenStreetMap's open services support
+KEYLESS_TOOLS = frozenset({"maps_geo", "maps_around_search", "maps_text_search", "maps_search_detail", "maps_distance"})
+MODEL_TOOLS = KEYLESS_TOOLS | {*TOOL_BY_MODE.values(), "maps_weather"}  # the others need a key
 _MODEL_MISTAKES = ("refused", "empty")  # reasons of errors that a model's wrong call may cause
 MAX_LISTED = 20  # places in the summary of one result
 MAX_RAW_CHARS = 2_000  # of a result without a summary
@@ -66,9 +56,9 @@ class MapToolRunner:
         """Call a tool and return a summary of the result, or the error, as JSON for the model."""
         self.call_count += 1
         if self.call_count > self.max_calls:
-            return _error_json("the budget of calls is used up: end now")
+            return error_json("the budget of calls is used up: end now")
         if tool not in MODEL_TOOLS:
-            return _error_json(f"there is no tool {tool!r}")
+            return error_json(f"there is no tool {tool!r}")
         shown = {name: str(value)[:80] for name, value in arguments.items()}
         self.emit("tool", task=self.task_id, tool=tool, arguments=shown)
         try:
@@ -79,7 +69,7 @@ class MapToolRunner:
         except ServiceError as error:
             if self.error is None or error.reason not in _MODEL_MISTAKES:
                 self.error = error
-            return _error_json(str(error))
+            return error_json(str(error))
         self.results.append(result)
         return json.dumps(_summarise_result(result), ensure_ascii=False)
 
@@ -141,10 +131,6 @@ class MapToolRunner:
         requested_radius = 0 if first.places or first.unlocated_count else int(first.arguments["radius"])
         requested_radius = requested_radius if requested_radius < radius else 0
         return SearchArea(name=name, lng=point.lng, lat=point.lat, radius=radius, asked=requested_radius)
-
-
-def _error_json(text: str) -> str:
-    return json.dumps({"error": text}, ensure_ascii=False)
 
 
 def _summarise_result(result: ToolResult) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from research.core.records import (
     fingerprint,
 )
 from research.models import prompting
-from research.models.chat import Prompt
+from research.models.prompting import Prompt
 from research.models.token_counts import estimate_tokens
 from tests.tables import each_row
 

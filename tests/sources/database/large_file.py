@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from research.readers.table_files import load_tables, recognise_tables
+from research.readers.table_files import detect_tables, load_tables
 from research.sources.database.engines import open_database
 
 CITIES = ("杭州", "苏州", "南京", "上海", "北京", "广州", "深圳", "成都")
@@ -60,7 +60,7 @@ def main(megabytes: int = 1000) -> None:
         print(f"{path.stat().st_size / 1e6:.0f} MB, {rows} rows")
         print(f"memory at the start: {memory():.0f} MB")
         started = time.monotonic()
-        tables = recognise_tables(path, path.name)
+        tables = detect_tables(path, path.name)
         print(f"recognised: {time.monotonic() - started:.1f} s")
         said: list[float] = []
         started = time.monotonic()

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from research.core.records import ignore_event
-from research.models.chat import Prompt, PromptBuilder
-from research.models.prompting import fence
+from research.models.prompting import Prompt, PromptBuilder, fence
 from research.sources.database.agent import QueryResult
 from research.sources.database.sql_writer import Intent, SQLWriter, Statement, format_rows
 

@@ -15,7 +15,7 @@ from openpyxl.utils import get_column_letter
 from pyarrow import parquet
 
 from research.core.i18n import message
-from research.readers.table_files import FileTable, UnreadableTableError, load_tables, recognise_tables
+from research.readers.table_files import FileTable, UnreadableTableError, detect_tables, load_tables
 from tests.sources.database.bombs import (
     HEAD,
     cell,
@@ -74,12 +74,12 @@ BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
 MEASURED = """
 import json, resource, sys, time
 from pathlib import Path
-from research.readers.table_files import UnreadableTableError, recognise_tables
+from research.readers.table_files import UnreadableTableError, detect_tables
 out = []
 for name in sys.argv[1:]:
     since = time.monotonic()
     try:
-        recognise_tables(Path(name), Path(name).name)
+        detect_tables(Path(name), Path(name).name)
         why = ""
     except UnreadableTableError as error:
         why = error.reason
@@ -115,7 +115,7 @@ def test_a_bomb_is_refused_in_a_moment_and_with_little_memory(tmp_path: Path) ->
 
 
 def read(path: Path) -> FileTable:
-    (table,) = load_tables([(path, recognise_tables(path, path.name))], path.with_name("made.duckdb"))
+    (table,) = load_tables([(path, detect_tables(path, path.name))], path.with_name("made.duckdb"))
     return table
 
 
@@ -150,11 +150,11 @@ def test_a_text_is_taken_for_utf_16_only_where_it_is(tmp_path: Path) -> None:
         for encoding in ("utf-16-le", "utf-16-be"):
             path = tmp_path / f"t{n}.csv"
             path.write_bytes(text.encode(encoding))
-            assert recognise_tables(path, path.name)[0].encoding == encoding
+            assert detect_tables(path, path.name)[0].encoding == encoding
     path = tmp_path / "nul.csv"
     path.write_bytes("城市,人口\n杭州,1\n".encode() * 20 + b"\0")
     with pytest.raises(UnreadableTableError):
-        recognise_tables(path, path.name)
+        detect_tables(path, path.name)
 
 
 @pytest.mark.slow
@@ -189,7 +189,7 @@ def test_rows_without_end_are_refused_before_they_are_read(tmp_path: Path) -> No
     path = tmp_path / "a.parquet"
     parquet.write_table(pyarrow.table({"a": pyarrow.array([1] * 20_000_001, pyarrow.int8())}), path)
     with pytest.raises(UnreadableTableError) as caught:
-        recognise_tables(path, path.name)
+        detect_tables(path, path.name)
     assert caught.value.reason == "rows"
 
 

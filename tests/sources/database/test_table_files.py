@@ -12,7 +12,7 @@ import duckdb
 import openpyxl
 import pytest
 
-from research.readers.table_files import Correction, FileTable, UnreadableTableError, load_tables, recognise_tables
+from research.readers.table_files import Correction, FileTable, UnreadableTableError, detect_tables, load_tables
 from research.sources.database.duckdb import DuckDB
 from research.sources.database.engines import open_database
 from research.sources.database.refusals import RefusedError
@@ -30,7 +30,7 @@ def became(
 ) -> dict[str, tuple[FileTable, tuple[tuple[object, ...], ...]]]:
     """The tables of a file, with their rows as a statement has them."""
     target = path.with_name("made.duckdb")
-    found = load_tables([(path, recognise_tables(path, path.name, corrections))], target)
+    found = load_tables([(path, detect_tables(path, path.name, corrections))], target)
     database = open_database(target, includes_samples=False)
     return {table.name: (table, database.run(database.check(f'SELECT * FROM "{table.name}"')).rows) for table in found}
 
@@ -194,7 +194,7 @@ def test_a_damaged_sheet_is_not_left_out_in_silence(tmp_path: Path) -> None:
         for name, content in parts.items():
             package.writestr(name, content[:-40] if name.endswith("/sheet2.xml") else content)
     with pytest.raises(UnreadableTableError) as caught:
-        recognise_tables(path, path.name)
+        detect_tables(path, path.name)
     assert caught.value.reason == "broken"
 
 
@@ -217,7 +217,7 @@ def test_hostile_names_are_names_and_nothing_else(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such file")
 def test_no_other_file_is_read_while_one_is_loaded(tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", "a,b\n/etc/passwd,1\n")
-    (table,) = recognise_tables(path, "a.csv")
+    (table,) = detect_tables(path, "a.csv")
     evil = table.model_copy(update={"delimiter": "','), x AS (SELECT * FROM read_text('/etc/passwd')) --"})
     target = tmp_path / "evil.duckdb"
     with pytest.raises(UnreadableTableError):
@@ -227,7 +227,7 @@ def test_no_other_file_is_read_while_one_is_loaded(tmp_path: Path) -> None:
 
 def test_uploads_are_their_owners_alone_and_go_when_they_are_removed(tmp_path: Path) -> None:
     path = written(tmp_path, "sales.csv", SALES)
-    tables = recognise_tables(path, "sales.csv")
+    tables = detect_tables(path, "sales.csv")
     here = UploadStore(tmp_path / "tables")
     made = here.add("ann", [(path, tables)])
     assert here.add("ann", [(path, tables)]) == made  # not twice
@@ -244,7 +244,7 @@ def test_uploads_are_their_owners_alone_and_go_when_they_are_removed(tmp_path: P
 def test_of_an_upload_nothing_but_its_tables_can_be_read(tmp_path: Path) -> None:
     path = written(tmp_path, "sales.csv", SALES)
     here = UploadStore(tmp_path / "tables")
-    made = here.add("ann", [(path, recognise_tables(path, "sales.csv"))])
+    made = here.add("ann", [(path, detect_tables(path, "sales.csv"))])
     file = here.path("ann", made.id)
     database = open_database(file)
     for sql in (

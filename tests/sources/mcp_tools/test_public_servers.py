@@ -13,7 +13,15 @@ from typing import Any
 
 import pytest
 
-from research import Report, RunOptions, application, number_report_answer, report_json, report_markdown
+from research import (
+    Report,
+    RunOptions,
+    close_application,
+    get_application,
+    number_report_answer,
+    report_json,
+    report_markdown,
+)
 from research.sources import registry
 from tests.fakes import until
 from tests.servers.npm import lacking
@@ -42,7 +50,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     papers.mkdir()
     (papers / "tower.txt").write_text(FACT, encoding="utf-8")
     yield papers
-    application.close()
+    close_application()
     registry.configure(())
 
 
@@ -55,10 +63,10 @@ def answered(folder: Path, monkeypatch: pytest.MonkeyPatch, entry: dict[str, Any
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(data))
     monkeypatch.setenv("SIGHTLINE_SEARCH_TIMEOUT", "200")
-    application.close()
-    run = application.start_run(question, options=RunOptions(loops=1, sources=("mcp_public",)))
-    until(lambda: (found := application.get_run(run.id)) is not None and not found.is_active, 240)
-    report = application.report(run.id)
+    close_application()
+    run = get_application().runs.start(question, options=RunOptions(loops=1, sources=("mcp_public",)))
+    until(lambda: (found := get_application().runs.get_run(run.id)) is not None and not found.is_active, 240)
+    report = get_application().runs.report(run.id)
     assert report is not None
     return report
 
@@ -72,7 +80,7 @@ def held(report: Report, title: str, words: str) -> None:
     assert any(words in item.span.text for item in quoted)
     for text in (report_markdown(report, numbered), report_json(report, numbered)):
         assert words in text and title.partition(": ")[2] in text
-    assert application.readiness()["mcp_public"].state == "live"
+    assert get_application().readiness()["mcp_public"].state == "live"
 
 
 def test_the_file_system(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +88,7 @@ def test_the_file_system(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = npm("@modelcontextprotocol/server-filesystem", str(desk)) | {"search": search}
     report = answered(desk, monkeypatch, entry, "How high is the Old Tower of Sightline?")
     held(report, "public: read_multiple_files", FACT)
-    assert "write_file" not in application.readiness()["mcp_public"].detail
+    assert "write_file" not in get_application().readiness()["mcp_public"].detail
 
 
 def test_everything(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:

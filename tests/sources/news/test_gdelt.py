@@ -208,12 +208,14 @@ async def test_waiting_for_a_turn_counts_against_no_deadline(gdelt):
         assert (await other.search("x y", BASIC, ignore_event)).articles
 
 
-def test_the_pace_is_one_request_in_five_seconds_and_a_queue_is_not_endless():
+async def test_the_pace_is_one_request_in_five_seconds_and_a_queue_is_not_endless():
     now = [100.0]
     pace = RateLimiter(REQUEST_INTERVAL_SECONDS, clock=lambda: now[0])
     assert [pace.reserve(60) for _ in range(13)] == [n * 5.0 for n in range(13)]
+    assert pace.reserve(60) == 65.0  # more than a caller waits; nothing is reserved
+    assert pace.reserve(60) == 65.0
     with pytest.raises(ServiceError) as caught:
-        pace.reserve(60)
+        await pace.acquire("GDELT", ignore_event, 60)
     assert caught.value.reason == "quota"
     now[0] += 65
     assert pace.reserve(60) == 0

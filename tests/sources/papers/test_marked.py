@@ -6,13 +6,12 @@ import json
 from datetime import UTC, datetime
 from io import BytesIO
 
-import pytest
 from docx import Document
 from pypdf import PdfReader
 
 from pages.run.answer import build_blocks, collect_row_cells, notice_text
 from pages.run.sources import SourceRow, _table_row
-from research import AnswerSupport, application, number_report_answer
+from research import AnswerSupport, number_report_answer
 from research.agent.llm.material import passage_blocks
 from research.citations.registry import EvidenceRegistry
 from research.citations.support import check_support
@@ -35,7 +34,7 @@ from research.export.html import report_html
 from research.export.markdown import report_markdown
 from research.export.pdf import report_pdf
 from research.export.report_json import report_json
-from research.mcp_server.server import _run_result
+from research.mcp_server.results import run_result
 from tests.tables import each_row
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -128,9 +127,8 @@ def test_a_model_that_writes_is_told() -> None:
     assert "RETRACTED · The state of OA · PeerJ · 2018" in piece.render({cite: "h1"})
 
 
-def test_a_program_that_asks_over_mcp_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(application, "report", lambda run: report("retracted"))
-    found = _run_result("r1")
+def test_a_program_that_asks_over_mcp_is_told() -> None:
+    found = run_result(report("retracted"))
     assert found.structuredContent is not None
     assert found.structuredContent["citations"][0]["notice"] == "retracted"
 

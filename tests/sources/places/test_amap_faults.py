@@ -236,7 +236,9 @@ def test_what_is_not_found_or_not_clear_is_said_in_the_answer(
 def test_an_id_that_nobody_knows_is_told_as_such(route: str, shared: Callable[[str], Bench]) -> None:
     bench = shared(route)
     with pytest.raises(ServiceError, match=r"^empty: Amap: no \w+") as caught:
-        bench.desk.runs.run_on_loop(bench.desk.map_service.call_tool("maps_search_detail", {"id": "B0NOPE0000"}))
+        bench.desk.runs.run_on_loop(
+            bench.desk.services.map_service.call_tool("maps_search_detail", {"id": "B0NOPE0000"})
+        )
     assert "undefined" not in caught.value.message
 
 

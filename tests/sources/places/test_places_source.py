@@ -94,7 +94,7 @@ async def sources(tmp_path: Path, fake: Renamed) -> AsyncIterator[Opened]:
             timeout_seconds=given.search_timeout,
             parse_query=parse_place_query,
             explorer=ModelReasoner(clients, lambda: NOW).explore if model else None,
-            max_calls=given.amap_calls,
+            max_calls=given.amap_tool_calls,
             clock=lambda: NOW,
         )
         opened.append((made, clients))

@@ -302,7 +302,7 @@ def test_a_test_of_the_connections_begins_no_task(gemini: FakeGemini, tmp_path: 
     }
     desk = Application(load_settings(env, data_dir=tmp_path))
     try:
-        checks = desk.check_connections("local")
+        checks = desk.check_connections()
     finally:
         desk.close()
     assert {check.name for check in checks} > {"plan", "gemini"}

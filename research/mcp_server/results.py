@@ -1,0 +1,184 @@
+"""Results of the tools: text for the model of a client, and data by the schemas."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+
+from mcp import types
+from pydantic import BaseModel, ValidationError
+
+import research
+from research.core.errors import ServiceError, mask_secrets
+from research.core.records import ColumnCoverage, Evidence, Finding, Report, Run
+from research.mcp_server import schemas
+
+log = logging.getLogger(__name__)
+
+RUN_URI_PREFIX = "sightline://runs/"
+
+
+class ToolCallError(Exception):
+    """A call that cannot be answered; the message is for the caller."""
+
+
+def run_result(report: Report) -> types.CallToolResult:
+    """Return the report of a run as text and data."""
+    run, answer = report.run, research.number_report_answer(report)
+    data = json.loads(research.report_json(report, answer))
+    cites = [
+        schemas.CitedPassage(
+            number=source["number"],
+            title=source["title"],
+            url=source["url"],
+            notice=source["notice"],
+            passage=passage["text"],
+        )
+        for source in data["sources"]
+        for passage in source["passages"]
+    ]
+    names = set(schemas.FailedStep.model_fields)
+    failures = [schemas.FailedStep(**{name: item[name] for name in names}) for item in data["failures"]]
+    result = schemas.RunResult(
+        run=run.id, status=run.status, question=run.question, answer=data["answer"], citations=cites, failures=failures
+    )
+    return _status_result(report, result)
+
+
+def table_result(report: Report) -> types.CallToolResult:
+    """Return a table as text and data."""
+    fields = run_result(report).structuredContent or {}
+    table = None
+    if research.has_cited_table(report):
+        table = json.loads(research.export_report(report, research.number_report_answer(report), "table.json"))
+    return _status_result(report, schemas.TableResult(**fields, table=table))
+
+
+def _status_result(report: Report, result: schemas.RunResult) -> types.CallToolResult:
+    run, text = report.run, research.report_markdown(report, research.number_report_answer(report))
+    if run.status == "failed":
+        why = f"The run {run.id} has failed: {run.error}. Call again with this run_id to go on."
+        return tool_result(f"{why}\n\n{text}", result, is_error=True)
+    return tool_result(text, result)
+
+
+def run_summary(run: Run) -> schemas.RunSummary:
+    return schemas.RunSummary(
+        run=run.id,
+        question=run.question,
+        status=run.status,
+        created=run.created.isoformat(timespec="seconds"),
+        finished=run.finished.isoformat(timespec="seconds") if run.finished else None,
+        uri=RUN_URI_PREFIX + run.id,
+    )
+
+
+def library_result(hits: Sequence[research.SearchHit]) -> types.CallToolResult:
+    """Return passages of the library as text and data."""
+    passages = [
+        schemas.LibraryPassage(
+            document=hit.document_id, title=hit.title, name=hit.name, heading=hit.heading,
+            page=hit.page, url=hit.url, sample=hit.is_sample, ocr=hit.is_ocr, text=hit.text,
+        )
+        for hit in hits
+    ]  # fmt: skip
+    excerpts = [f"{hit.title} — {hit.heading}\n{hit.text}" for hit in hits]
+    text = "\n\n".join(excerpts) or "Nothing in the library has these words."
+    return tool_result(text, schemas.LibraryResult(passages=passages))
+
+
+def places_result(finding: Finding) -> types.CallToolResult:
+    """Return found places as text and data.
+
+    Raises:
+        ToolCallError: the search failed.
+    """
+    if finding.reason not in (None, "empty"):
+        raise ToolCallError(f"{finding.reason}: {finding.message}" if finding.message else finding.reason)
+    places = [place for item in finding.evidence if (place := to_place(item))]
+    facts = [item.passages[0].text for item in finding.evidence if not item.place]
+    note = "\n".join(filter(None, [finding.message, *facts]))
+    lines = [format_place(place) for place in places]
+    text = "\n".join(filter(None, [note, *lines])) or "Nothing was found."
+    return tool_result(text, schemas.PlacesResult(places=places, provider=finding.provider, note=note))
+
+
+def database_result(answer: research.DatabaseAnswer, limit: int) -> types.CallToolResult:
+    """Return the answer of a database as text and data, with at most `limit` rows.
+
+    Raises:
+        ToolCallError: the statement was refused or failed.
+    """
+    if answer.status in ("refused", "failed"):
+        raise ToolCallError(answer.answer or f"The database has {answer.status}.")
+    rows = answer.model_dump(mode="json", include={"rows"})["rows"]
+    table = schemas.DatabaseResult(
+        status=answer.status,
+        answer=answer.answer,
+        sql=answer.sql,
+        columns=list(answer.columns),
+        rows=[[row[name] for name in answer.columns] for row in rows[:limit]],
+        count=answer.count,
+        more=answer.truncated or answer.count > limit,
+        coverage="; ".join(map(format_coverage, answer.coverage)),
+    )
+    lines = ["\t".join(table.columns)] + ["\t".join(map(format_cell, row)) for row in table.rows]
+    parts = [table.answer, table.coverage, table.sql, "\n".join(lines) if table.columns else ""]
+    return tool_result("\n\n".join(filter(None, parts)), table)
+
+
+def to_place(evidence: Evidence) -> schemas.FoundPlace | None:
+    place = evidence.place
+    if place is None:
+        return None
+    shared = set(schemas.FoundPlace.model_fields) - {"url"}
+    return schemas.FoundPlace(**place.model_dump(include=shared), url=evidence.url)
+
+
+def format_place(place: schemas.FoundPlace) -> str:
+    distance = f"{place.distance} m" if place.distance is not None else ""
+    rating = f"{place.rating:g} of 5" if place.rating is not None else ""
+    facts = filter(None, (place.address, distance, rating, place.hours, f"{place.lng:.6f},{place.lat:.6f}"))
+    return f"- {place.name}: {'; '.join(facts)}{' (sample)' if place.sample else ''}"
+
+
+def format_coverage(coverage: ColumnCoverage) -> str:
+    columns, scope = ", ".join(coverage.columns), " of a subquery" if coverage.part else ""
+    if coverage.known is None:
+        return f"{columns}: in how many rows{scope} it is known could not be counted"
+    return f"{columns}: known in {coverage.known} of {coverage.rows} rows{scope}"
+
+
+def format_cell(value: object) -> str:
+    return "" if value is None else " ".join(str(value).split())
+
+
+def tool_result(text: str, result: BaseModel, *, is_error: bool = False) -> types.CallToolResult:
+    data = json.loads(replace_surrogates(json.dumps(result.model_dump(mode="json"), ensure_ascii=False)))
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=replace_surrogates(text))]
+    return types.CallToolResult(content=content, structuredContent=data, isError=is_error)
+
+
+def error_result(message: str) -> types.CallToolResult:
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=replace_surrogates(message))]
+    return types.CallToolResult(content=content, isError=True)
+
+
+def error_message(error: Exception, tool: str) -> str:
+    """Return the message about an exception, without secrets."""
+    if isinstance(error, ValidationError):
+        problems = error.errors(include_url=False, include_input=False)
+        messages = (f"{'.'.join(map(str, problem['loc'])) or 'the call'}: {problem['msg']}" for problem in problems)
+        return mask_secrets("; ".join(messages))
+    known = (ToolCallError, ServiceError, research.RateLimitError, research.QuestionError, research.SettingError,
+             research.StoreError)  # fmt: skip
+    if isinstance(error, known):
+        return mask_secrets(str(error))
+    log.error("%s failed", tool, exc_info=error)
+    return f"{tool} failed ({type(error).__name__}); the log of the server has the details."
+
+
+def replace_surrogates(text: str) -> str:
+    """Replace lone surrogates, which pages may contain, so that the text can be encoded."""
+    return text.encode("utf-8", "replace").decode()
