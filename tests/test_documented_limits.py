@@ -15,7 +15,7 @@ from research.core.tool_servers import ToolServer
 from research.http import connections
 from research.mcp_server import serving
 from research.mcp_server.server import MAX_RESOURCES
-from research.readers import duckdb_config, table_files
+from research.readers import duckdb_config, table_files, table_records
 from research.sources.database import rewrites
 from research.sources.library import trash as library_bin
 from research.sources.library.ocr import PAGE_TIMEOUT_SECONDS
@@ -94,7 +94,7 @@ def stated() -> dict[str, tuple[str, str]]:
         ),
         "tables": (
             "database.md",
-            f"up to {table_files.MAX_FILE_BYTES // GIGA} GB and {table_files.MAX_ROWS // MEGA} million rows each; "
+            f"up to {table_files.MAX_FILE_BYTES // GIGA} GB and {table_records.MAX_ROWS // MEGA} million rows each; "
             f"the Database page takes up to {database_page.MAX_FILE_MEGABYTES} MB each",
         ),
         "gathered": (

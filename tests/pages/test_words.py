@@ -24,7 +24,7 @@ from research.accounts.storage_usage import StorageArea
 from research.agent.nodes import budget
 from research.core import records
 from research.core.settings import ROLES
-from research.readers.table_files import COLUMN_TYPES
+from research.readers.table_records import COLUMN_TYPES
 from research.sources import registry
 from research.sources.library.listing import SORT_FIELDS, DocumentKind
 from research.sources.library.ocr import OCRFailure

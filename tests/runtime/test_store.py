@@ -31,9 +31,11 @@ from research.core.records import (
 )
 from research.storage import statements as sql
 from research.storage import tables
+from research.storage.evidence_store import CACHE_RETENTION
 from research.storage.ledger import RunLedger
+from research.storage.run_store import REQUEST_STOP, REQUEST_WRITE, RunTakenError
 from research.storage.sqlite_files import SQLiteFile, StoreError
-from research.storage.store import CACHE_RETENTION, REQUEST_STOP, REQUEST_WRITE, RunTakenError, Store
+from research.storage.store import Store
 from research.storage.write_batcher import WriteBatcher
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -160,7 +162,7 @@ def test_deleting_a_run_deletes_all_that_is_its_own(store: Store) -> None:
     store.append_events("one", [(NOW, "x", {})])
     search(store)
     store.save_outcome("one", PLAN, [], ANSWER)
-    store.delete_run("one")
+    store.delete_conversation("talk", "ann")
     assert (store.get_run("one"), store.events("one"), store.searches("one")) == (None, [], [])
     assert store.report(run()).answer is None
 
@@ -201,7 +203,7 @@ def test_who_has_lost_a_run_writes_nothing_more(store: Store) -> None:
         store.append_events("one", [(NOW, "y", {})], "done", engine="a")
     assert store.append_events("one", [(NOW, "z", {})], engine="b") == 2
     assert [event.kind for event in store.events("one")] == ["x", "z"]
-    store.delete_run("one")
+    store.delete_conversation("talk", "ann")
     with pytest.raises(RunTakenError):
         store.append_events("one", [(NOW, "y", {})], engine="b")
 
@@ -389,7 +391,7 @@ def test_evidence_that_is_no_place_is_no_sighting(store: Store) -> None:
 
 def test_the_places_of_a_deleted_run_are_gone(store: Store) -> None:
     on_map(store, "a", park(1))
-    store.delete_run("a")
+    store.delete_conversation("talk of a", "me")
     assert store.recorded_places("me") == []
 
 

@@ -21,8 +21,9 @@ from pydantic import SecretStr
 from research.core.errors import ServiceError
 from research.core.settings import Settings
 from research.sources.places.amap import AmapBackend
-from research.sources.places.server import MapBackend, build_server
+from research.sources.places.server import build_server
 from research.sources.places.service import MAX_ATTEMPTS, MapService, ToolResult
+from research.sources.places.tools import MapBackend
 from research.storage.store import Store
 from tests.fakes import until
 from tests.servers.amap import FakeAmap
