@@ -86,6 +86,7 @@ from .core.records import FigureDisagreement as FigureDisagreement
 from .core.records import Finding as Finding
 from .core.records import Grid as Grid
 from .core.records import Itinerary as Itinerary
+from .core.records import NewsCoverage as NewsCoverage
 from .core.records import Paper as Paper
 from .core.records import Part as Part
 from .core.records import Passage as Passage
@@ -104,6 +105,7 @@ from .core.records import RunEstimate as RunEstimate
 from .core.records import RunOptions as RunOptions
 from .core.records import SearchArea as SearchArea
 from .core.records import Span as Span
+from .core.records import Story as Story
 from .core.records import StoryChange as StoryChange
 from .core.records import Task as Task
 from .core.records import Usage as Usage

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from pages.shared.place_map import TILE_LAYERS
+from pages.shared.map_content import TILE_LAYERS
 from research import OCR_INSTALL, cli
 from research.citations.support import SUPPORT_ACCURACY
 from research.cli import exit_codes

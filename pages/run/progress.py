@@ -1,30 +1,14 @@
-"""Progress of a run: a view built from its events, and the drawing of that view."""
+"""Progress of a run as described by its events; `activity` draws it."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import Any
-
-import streamlit as st
+from datetime import datetime
 
 import research
-from pages.run import steps
-from pages.shared.escaping import escape_markdown
-from pages.shared.localization import (
-    format_duration,
-    format_local_time,
-    format_money,
-    format_number,
-    source_name,
-    t,
-    tool_name,
-    value_label,
-)
-from research import Cell, DatabaseStep, Event, Grid, Run, Task, has_message
+from research import Cell, DatabaseStep, Event, Grid, Task
 
 
 @dataclass
@@ -140,9 +124,14 @@ class RunProgress:
         return self
 
     @property
+    def searches(self) -> list[SearchProgress]:
+        """Searches of all rounds."""
+        return [search for round_ in self.rounds.values() for search in round_.searches.values()]
+
+    @property
     def search_count(self) -> int:
         """Number of searches that were performed."""
-        return sum(s.is_performed for r in self.rounds.values() for s in r.searches.values())
+        return sum(search.is_performed for search in self.searches)
 
     @property
     def limited_search_count(self) -> int:
@@ -150,15 +139,13 @@ class RunProgress:
 
         A search counts once for each call of a service, and at least once.
         """
-        searches = [s for r in self.rounds.values() for s in r.searches.values()]
-        counted = [s for s in searches if (s.is_performed or s.state == "searching") and not s.is_reused]
+        counted = [s for s in self.searches if (s.is_performed or s.state == "searching") and not s.is_reused]
         return sum(max(1, self.service_calls[s.id]) for s in counted)
 
     @property
     def is_sql(self) -> bool:
         """True if every search runs an SQL statement typed by the visitor."""
-        searches = [s for r in self.rounds.values() for s in r.searches.values()]
-        return bool(searches) and all(s.tool == "sql" for s in searches)
+        return bool(self.searches) and all(search.tool == "sql" for search in self.searches)
 
     def elapsed_seconds(self, now: datetime) -> float:
         """Return the seconds that the run has worked, without pauses between stop and resume."""
@@ -306,267 +293,3 @@ class RunProgress:
     def _on_check_finished(self, event: research.CheckFinished, _: datetime) -> None:
         self.checked_sentences, self.retry = 0, None
         self.review_counts = event.rulings, event.repairs
-
-
-def headline(run_progress: RunProgress, run: Run) -> str:
-    """Return one line: the current step of an active run, or the totals of a finished one."""
-    if not run.is_active:
-        return summarize(run_progress, run)
-    facts = [_current_step(run_progress)]
-    if run_progress.search_count:
-        passages = sum(s.passage_count for r in run_progress.rounds.values() for s in r.searches.values())
-        facts.append(t("step.so_far", n=format_number(passages)))
-    if (elapsed := math.floor(run_progress.elapsed_seconds(datetime.now(UTC)))) > 0:
-        facts.append(format_duration(elapsed))
-    return " · ".join(facts)
-
-
-def _current_step(run_progress: RunProgress) -> str:
-    if run_progress.checked_sentences:
-        return t("step.checking", n=format_number(run_progress.checked_sentences))
-    if run_progress.is_writing:
-        return t("step.writing")
-    if run_progress.grid:
-        cells = format_number(len(run_progress.grid.rows) * len(run_progress.grid.columns))
-        return t("tables.at", done=format_number(len(run_progress.cells)), cells=cells)
-    if run_progress.sections:
-        done = sum(section.state == "done" for section in run_progress.sections.values())
-        return t("step.sections", done=done, all=len(run_progress.sections))
-    rounds = [r for r in run_progress.rounds.values() if r.started_at]
-    if not rounds:
-        return t("step.planned_now" if run_progress.is_planned else "step.planning")
-    last = rounds[-1]
-    done = sum(s.is_over for s in last.searches.values())
-    if done == len(last.searches):
-        return t("step.reflecting", n=last.number)
-    return t("step.round_now", n=last.number, done=done, all=len(last.searches))
-
-
-def summarize(run_progress: RunProgress, run: Run) -> str:
-    """Return one line with rounds, searches, duration and spending."""
-    rounds = sum(any(s.is_performed for s in r.searches.values()) for r in run_progress.rounds.values())
-    end = datetime.now(UTC) if run.is_active else (run_progress.last_event_at or run.created)
-    facts = [
-        *([] if run_progress.grid else [t("run.rounds", n=format_number(rounds))]),
-        t("run.searches", n=format_number(run_progress.search_count)),
-        format_duration(run_progress.elapsed_seconds(end)),
-    ]
-    if run_progress.tokens or run_progress.billed_searches:
-        facts.append(spending_text(run_progress))
-    return " · ".join(facts)
-
-
-def draw_limit_meters(run_progress: RunProgress, run: Run) -> None:
-    """Draw a progress bar for each limit of the run, from its start on."""
-    end = datetime.now(UTC) if run.is_active else (run_progress.last_event_at or run.created)
-    used = {
-        "searches": run_progress.limited_search_count,
-        "tokens": run_progress.tokens,
-        "cost": run_progress.cost_usd,
-        "seconds": run_progress.elapsed_seconds(end),
-    }
-    limits = {name: getattr(run.options, name) for name in used if getattr(run.options, name)}
-    if not limits:
-        return
-    for column, (name, limit) in zip(st.columns(4), limits.items(), strict=False):
-        amount = min(used[name], limit) if name == "searches" else used[name]
-        label = t(f"meter.{name}", used=_format_amount(amount, name), limit=_format_amount(limit, name))
-        column.progress(min(1.0, amount / limit), text=label)
-
-
-def _format_amount(value: float, limit_name: str) -> str:
-    if limit_name == "cost":
-        return format_money(value)
-    return f"{value / 1_000:.0f}k" if value >= 10_000 else format_number(math.floor(value))
-
-
-def spending_text(run_progress: RunProgress) -> str:
-    """Return tokens (or billed searches without any) and the estimated cost where known."""
-    usage_text = (
-        t("run.billed", n=format_number(run_progress.billed_searches))
-        if not run_progress.tokens
-        else t("run.tokens_about", n=format_number(run_progress.tokens))
-        if run_progress.is_estimated
-        else t("run.tokens", n=format_number(run_progress.tokens))
-    )
-    if run_progress.has_unpriced and not run_progress.cost_usd:
-        return f"{usage_text} · {t('run.cost_unknown')}"
-    cost = format_money(run_progress.cost_usd)
-    return f"{usage_text} · {t('run.cost_part' if run_progress.has_unpriced else 'run.cost', cost=cost)}"
-
-
-def draw(run_progress: RunProgress, run: Run) -> None:
-    """Draw the steps of a run as a timeline: the plan, each round or section, the answer."""
-    _draw_plan(run_progress, run)
-    if run_progress.clarification_answer is not None:
-        clarification = escape_markdown(run_progress.clarification_answer) or t("step.skipped")
-        st.caption(
-            t("step.clarified", question=escape_markdown(run_progress.clarification_question), answer=clarification)
-        )
-    for n, text in enumerate(run_progress.instructions):
-        is_unapplied = not run.is_active and n >= run_progress.applied_instructions
-        key = (
-            "step.unheeded"
-            if is_unapplied
-            else "step.heeded"
-            if n < run_progress.applied_instructions
-            else "step.instructed"
-        )
-        st.caption(t(key, text=escape_markdown(text)))
-    for id_, section in run_progress.sections.items():
-        _draw_section(id_, section, run)
-    plain_rounds = run.options.loops and not (run_progress.sections or run_progress.grid)
-    for number_ in sorted(run_progress.rounds) if plain_rounds else ():
-        _draw_round(run_progress.rounds[number_], run, is_last=number_ == max(run_progress.rounds))
-    if run_progress.citation_count is not None:
-        _draw_step(run, "answer", t("step.answered", n=run_progress.citation_count), ":material/task_alt:")
-    elif run_progress.is_writing and run.is_active:
-        _draw_step(run, "answer", t("step.writing"), "spinner")
-    if run_progress.review_counts:
-        ruled_count, repaired_count = run_progress.review_counts
-        label = t("step.checked", n=format_number(ruled_count), mended=format_number(repaired_count))
-        _draw_step(run, "check", label, ":material/fact_check:")
-    elif run_progress.checked_sentences and run.is_active:
-        _draw_step(run, "check", t("step.checking", n=format_number(run_progress.checked_sentences)), "spinner")
-    if run_progress.retry and run.is_active:
-        what, reason, wait, since = run_progress.retry
-        if datetime.now(UTC) < since + timedelta(seconds=wait):
-            words = escape_markdown(value_label("reason", reason))
-            st.caption(t("step.again", what=escape_markdown(what), why=words, wait=format_duration(wait)))
-    for what, level in run_progress.refused_thinking_levels.items():
-        st.caption(t("step.unthinking", what=escape_markdown(what), level=escape_markdown(level)))
-    for what, count in run_progress.undercounted_tokens.items():
-        st.caption(t("step.undercounted", what=escape_markdown(what), n=format_number(count)))
-    for what, parts in run_progress.unreadable_parts.items():
-        part_names = escape_markdown("; ".join(dict.fromkeys(parts)))
-        st.caption(t("step.unreadable", what=escape_markdown(what), parts=part_names))
-    if run_progress.save_problem:
-        st.caption(t("step.unsaved", why=escape_markdown(run_progress.save_problem, 300)))
-    if run_progress.queued_names and run.is_active:
-        names = escape_markdown(", ".join(dict.fromkeys(run_progress.queued_names)))
-        st.caption(t("step.queued", what=names, n=format_number(len(run_progress.queued_names))))
-
-
-def _draw_step(run: Run, name: str, label: str, icon: str, *, is_expanded: bool = False) -> Any:
-    return st.expander(label, expanded=is_expanded, type="step", icon=icon, key=f"step_{name}_{run.id[:8]}")
-
-
-def _draw_plan(run_progress: RunProgress, run: Run) -> None:
-    if not run_progress.is_planned:
-        if run.is_active:
-            _draw_step(run, "plan", t("step.planning"), "spinner")
-        return
-    tasks = sum(len(r.searches) for n, r in run_progress.rounds.items() if n == 1)
-    if run_progress.grid:
-        size = {"rows": len(run_progress.grid.rows), "columns": len(run_progress.grid.columns)}
-        _draw_step(run, "plan", t("tables.planned", **size), ":material/table_view:")
-        return
-    label = t("step.planned", parts=len(run_progress.parts), tasks=tasks)
-    if run_progress.is_edited:
-        label += f" ({t('step.edited')})"
-    with _draw_step(run, "plan", label, ":material/checklist:"):
-        lines = [
-            f"- {escape_markdown(s)} — {escape_markdown(p)}" if s else f"- {escape_markdown(p)}"
-            for s, p in run_progress.parts
-        ]
-        st.markdown("\n".join(lines))
-        for note in run_progress.plan_notes:
-            st.caption(escape_markdown(note))
-
-
-def _draw_section(section_id: str, section: SectionProgress, run: Run) -> None:
-    """Draw a section of a report with its state and searches."""
-    is_over = section.state == "done" or not run.is_active
-    step = section.state or "waiting"
-    label = f"{escape_markdown(section.title, 80)} · {escape_markdown(value_label('section', step))}"
-    if section.state == "done":
-        label = f"{escape_markdown(section.title, 80)} · {t('section.cites', n=section.citation_count)}"
-    elif section.round_number:
-        label += f" · {t('section.round', n=section.round_number + 1)}"
-    icon = ":material/article:" if is_over else "spinner"
-    with _draw_step(run, f"section_{section_id}", label, icon):
-        st.markdown("\n\n".join(_search_lines(search, run) for search in section.searches.values()) or "–")
-
-
-READABLE_REASONS = ("unclear", "no model", "empty")  # with messages meant for people
-_STATE_ICONS = {
-    "found": ":green[✓]",
-    "searching": "⋯",
-    "waiting": "·",
-    "empty": ":gray[○]",
-    "left out": ":gray[–]",
-}
-
-
-def _draw_round(round_: RoundProgress, run: Run, *, is_last: bool) -> None:
-    searches = list(round_.searches.values())
-    done = sum(s.is_over for s in searches)
-    passages = sum(s.passage_count for s in searches)
-    label = t("step.round_done", n=round_.number, done=done, all=len(searches), passages=passages)
-    if round_.started_at and round_.ended_at:
-        label += f" · {format_duration((round_.ended_at - round_.started_at).total_seconds())}"
-    working = run.is_active and not round_.is_reflected
-    icon = "spinner" if working else ":material/travel_explore:"
-    with _draw_step(run, f"round{round_.number}", label, icon, is_expanded=is_last and run.is_active):
-        st.markdown("\n\n".join(_search_lines(search, run) for search in searches))
-        if round_.is_reflected:
-            st.markdown(_reflection_text(round_))
-
-
-def _search_lines(search: SearchProgress, run: Run) -> str:
-    mark = _STATE_ICONS.get(search.state, ":red[✕]")
-    text = f"{mark} **{escape_markdown(search.query, 160)}**"
-    if search.purpose:
-        purpose_key = f"why.{search.purpose}"
-        text += f" :gray[· {t(purpose_key) if has_message(purpose_key) else escape_markdown(search.purpose)}]"
-    lines = [text, *(f":gray[↳ {escape_markdown(call, 120)}]" for call in search.tool_calls)]
-    lines += [f":gray[↳ {step_line(step)}]" for step in search.steps]
-    return "  \n".join([*lines, _outcome_text(search, run)])
-
-
-def step_line(step: DatabaseStep) -> str:
-    """Return one line on a database step, with the beginning of its SQL if written or refused."""
-    sql = escape_markdown(step.sql, 120) if step.kind in ("write", "refused") else ""
-    return " · ".join(filter(None, [steps.describe_step(step, 120), sql]))
-
-
-def _outcome_text(search: SearchProgress, run: Run) -> str:
-    source_text = escape_markdown(source_name(search.source))
-    if search.provider:
-        source_text += f" ({escape_markdown(source_name(search.provider))})"
-    if search.tool:
-        source_text = " · ".join(
-            filter(None, [source_text, escape_markdown(tool_name(search.tool)), escape_markdown(search.date_range)])
-        )
-    if search.state in ("searching", "waiting"):
-        state = value_label("step", search.state) if run.is_active else value_label("run", run.status)
-        return f":gray[{source_text} · {state}]"
-    if search.state == "found":
-        titles = "、".join if any("\u4e00" <= c <= "\u9fff" for c in "".join(search.titles)) else ", ".join
-        names = titles(escape_markdown(title, 40) for title in search.titles[:3])
-        names += "…" if len(search.titles) > 3 else ""
-        outcome = t("step.found", n=format_number(search.passage_count), titles=names)
-        if search.message:
-            outcome += f" ({escape_markdown(search.message, 120)})"
-    else:
-        outcome = escape_markdown(value_label("reason", search.state))
-        if search.hint:
-            outcome += f" — {escape_markdown(value_label('hint', search.hint))}"
-        if search.message and search.state in READABLE_REASONS:
-            outcome += f" ({escape_markdown(search.message, 120)})"
-    end = t("step.reused") if search.is_reused else format_duration(search.duration_seconds)
-    if search.cached_at:
-        end = t("step.cached", time=format_local_time(datetime.fromisoformat(search.cached_at)))
-    return f":gray[{source_text} · {outcome} · {end}]"
-
-
-def _reflection_text(round_: RoundProgress) -> str:
-    if round_.is_skipped:
-        return f"*{t('step.reflection')}* — {t('step.last' if round_.is_last else 'step.ended')}"
-    text = f"*{t('step.reflection')}* — {escape_markdown(round_.note)}"
-    if round_.follow_ups:
-        queries = "; ".join(escape_markdown(query, 80) for query in round_.follow_ups)
-        text += f"  \n*{t('step.followups')}* — {queries}"
-    elif not round_.is_sufficient:
-        text += f"  \n{t('step.no_followups')}"
-    return text

@@ -21,19 +21,17 @@ from pages.settings.fields import (
     read_field,
     widget_key,
 )
-from pages.shared import failure_display, layout, login
+from pages.shared import connection_checks, layout, login
 from pages.shared.escaping import escape_markdown
 from pages.shared.locale_format import LANGUAGE_NAMES
 from pages.shared.localization import (
-    current_language,
-    format_duration,
     setting_help,
     setting_label,
     source_name,
     t,
 )
 from pages.shared.login import current_owner
-from research import ConnectionCheck, explain_failure, get_application, has_message
+from research import get_application
 
 ADVANCED_SECTIONS = ("limits", "search", "models")  # opened if a value in them is wrong
 FORM_SECTIONS = ("open", "question", "report", *ADVANCED_SECTIONS)
@@ -174,24 +172,7 @@ def draw_connection_test() -> None:
     if not checks:
         st.info(t("status.nothing_to_check"))
     for check in checks:
-        draw_check(check)
-
-
-def draw_check(check: ConnectionCheck) -> None:
-    """Draw the result of one connection check."""
-    role, failure = f"role.{check.name}", check.failure
-    name = t(role) if has_message(role) else escape_markdown(source_name(check.name))
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{name}** · {escape_markdown(check.model)}", width="content")
-        if failure is None:
-            st.badge(t("status.ok", seconds=format_duration(check.seconds)), color="green")
-        else:
-            st.badge(t(f"reason.{failure.reason}"), color="red")
-    notes = [explain_failure(failure, current_language())] if failure else []
-    if notes := [escape_markdown(text) for text in (*notes, check.warning) if text]:
-        st.caption(" · ".join(notes))
-    if failure:
-        failure_display.draw_details([failure.message])
+        connection_checks.draw_check(check)
 
 
 # Language and appearance

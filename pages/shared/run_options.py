@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from pages.run import usage
@@ -54,13 +56,7 @@ def draw_options() -> None:
             st.slider(t("news.reflections"), 0, 10, key="of_reflections")
         else:
             st.slider(t("ask.loops"), 0, 10, key="loops")
-        st.pills(
-            t("ask.sources"),
-            list(get_application().sources),
-            selection_mode="multi",
-            format_func=lambda name: escape_markdown(source_name(name)),
-            key="sources",
-        )
+        draw_sources("sources")
         _draw_notebook_choice()
         if get_application().services_for(current_owner()).models:
             st.text_input(t("ask.model"), key="model", help=t("ask.model_help"), max_chars=120)
@@ -69,6 +65,19 @@ def draw_options() -> None:
         web = get_application().readiness(owner=current_owner())["web"]
         if web.state == "missing":
             st.caption(t("ask.no_web", names=web.detail))
+
+
+def draw_sources(key: str, default: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Draw the choice of sources and return the chosen ones; without `default` the session has them."""
+    chosen: Sequence[str] = st.pills(
+        t("ask.sources"),
+        list(get_application().sources),
+        selection_mode="multi",
+        default=default,
+        format_func=lambda name: escape_markdown(source_name(name)),
+        key=key,
+    )
+    return tuple(chosen)
 
 
 def _draw_notebook_choice() -> None:
@@ -109,10 +118,8 @@ def chosen_options() -> RunOptions | None:
     chosen_sources = tuple(st.session_state.sources or ())
     if not chosen_sources:
         return None
-    sections, services = (
-        st.session_state.get("of_sections", 0),
-        get_application().services_for(current_owner()),
-    )
+    sections = st.session_state.get("of_sections", 0)
+    services = get_application().services_for(current_owner())
     report_options = {"sections": sections, "reflections": st.session_state.of_reflections} if sections else {}
     return RunOptions(
         queries=st.session_state.queries,

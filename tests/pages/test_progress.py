@@ -9,7 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.run.progress import RunProgress, summarize
+from pages.run.activity import summarize
+from pages.run.progress import RunProgress
 from research import Event, Run, RunOptions
 from research.core.events import dump_event, parse_event
 from research.core.records import RunStatus

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.shared.localization import format_day_in
+from pages.shared.locale_format import format_day
 from pages.status.cards import build_cards
 from research import DatabaseSchema, Readiness, Usage, close_application, get_application, prices_as_of, sources_by_name
 from research.core.events import parse_event
@@ -81,7 +81,7 @@ def test_each_role_is_shown_with_its_setting_and_its_model(
     visitor = visit("status")
     assert english("status.models_text") in visitor.words
     assert english("status.reasoner_text") not in visitor.words
-    assert english("status.prices", date=format_day_in(prices_as_of(), "en")) in visitor.words
+    assert english("status.prices", date=format_day(prices_as_of(), "en")) in visitor.words
     ready, missing = english("status.set"), english("status.needs", setting="GEMINI_API_KEY")
     unknown = english("status.unknown")
     columns = ["role", "setting", "model", "input", "output", "search", "state"]

@@ -11,10 +11,14 @@ import pytest
 
 from pages.history.filters import PERIODS, STATUS_GROUPS
 from pages.run import answer
+from pages.run.chart import ChartKind
 from pages.run.downloads import FORMAT_GROUPS
 from pages.shared import help_topics, tour
 from pages.shared.localization import format_size
+from pages.shared.place_map import BASE_MAPS, SORT_ORDERS, TRAVEL_MODE_ICONS
+from pages.shared.place_text import CATEGORY_NAMES
 from pages.status import personal_data, spending
+from research import FILE_LIMITS
 from research.accounts.preferences import KeyLocation
 from research.accounts.storage_usage import StorageArea
 from research.agent.nodes import budget
@@ -23,6 +27,7 @@ from research.core.settings import ROLES
 from research.readers.table_records import COLUMN_TYPES
 from research.sources import registry
 from research.sources.library.listing import SORT_FIELDS, DocumentKind
+from research.sources.library.ocr import OCRFailure
 from research.sources.library.prepare import AddResult
 from research.sources.news.search_tools import NEWS_TOOLS
 from research.sources.registry import RejectionReason
@@ -47,6 +52,11 @@ FAMILIES = {
     "filekind.": get_args(DocumentKind),
     "order.": SORT_FIELDS,
     "library.where_": ("all", "own", "sample"),
+    "over.": (*FILE_LIMITS, "page", "time", "memory", "busy", "start"),
+    "scan.": get_args(OCRFailure)[1:],
+    "rows.chart_": get_args(ChartKind),
+    "history.": ("kind", "state", "period"),
+    "library.": ("kind", "language", "year"),
     "problem.": ("empty", "too long", "no words"),
     "trouble.": get_args(StoreProblem),
     "meter.": get_args(budget.LimitReason)[1:5],
@@ -88,7 +98,9 @@ FAMILIES = {
     "history_state.": tuple(STATUS_GROUPS),
     "history_period.": PERIODS,
     "history_field.": get_args(HistoryField),
-    "map.": ("geojson", "kml", "csv"),
+    "map.": ("geojson", "kml", "csv", "html", *CATEGORY_NAMES, *TRAVEL_MODE_ICONS),
+    "map.sort.": SORT_ORDERS,
+    "map.base.": BASE_MAPS,
     "group.": tuple(help_topics.TOPIC_GROUPS),
     "topic.": help_topics.TOPICS,
     "guide.": help_topics.TOPICS,
@@ -111,7 +123,7 @@ FAMILIES = {
     "spending.": (*spending.MEASURES, *spending.GROUPINGS),
     "holding.": (*get_args(StorageArea),),
     "holding.count_": ("run", "answer", "document", "file"),
-    "wiped.": tuple(personal_data.DELETED_PARTS.values()),
+    "wiped.": personal_data.DELETED_PARTS,
     "duration.": ("second", "minute", "hour"),
 }
 
