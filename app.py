@@ -40,6 +40,7 @@ from research import (  # noqa: E402
     close_application,
     get_application,
     limit_connections,
+    log_to_stderr,
     tune_garbage_collector,
 )
 
@@ -84,6 +85,7 @@ async def warm_up() -> None:
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
     """Warm up while the server starts to listen, and close the application at shutdown."""
+    log_to_stderr()
     login.lock_login()
     limit_connections()
     loading = asyncio.create_task(warm_up())

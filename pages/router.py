@@ -9,11 +9,11 @@ from urllib.parse import unquote, urlsplit
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.shared import errors, layout, localization, login, storage_errors, tour
+from pages.shared import errors, layout, localization, login, run_navigation, storage_errors, tour
 from pages.shared.escaping import escape_markdown
 from pages.shared.locale_format import LANGUAGE_NAMES
-from pages.shared.localization import current_language, format_number, run_query_params, t
-from pages.shared.paths import ASSETS_FOLDER, page_script
+from pages.shared.localization import current_language, format_number, t
+from pages.shared.paths import ASSETS_FOLDER, base_path, page_script
 from research import SettingError, StoreError, get_application
 
 MAX_ACTIVE_RUNS = 8  # in the sidebar
@@ -51,12 +51,8 @@ def draw_sidebar(owner: str) -> None:
             st.caption(t("nav.active"))
             for run in active[:MAX_ACTIVE_RUNS]:
                 with errors.catch_row_errors():
-                    st.page_link(
-                        page_script("ask"),
-                        label=escape_markdown(run.question, 15 if current_language() == "zh" else 28),
-                        icon=":material/pending:",
-                        query_params=run_query_params(run.id),
-                    )
+                    question = escape_markdown(run.question, 15 if current_language() == "zh" else 28)
+                    run_navigation.draw_run_link(run.id, question, ":material/pending:")
             if len(active) > MAX_ACTIVE_RUNS:
                 rest = f"+ {format_number(len(active) - MAX_ACTIVE_RUNS)} · {t('nav.history')}"
                 st.page_link(page_script("history"), label=rest)
@@ -110,9 +106,8 @@ def not_found_pages(pages: list[st.Page]) -> list[st.Page]:  # type: ignore[vali
 
     Streamlit itself would draw the first page there, below a dialog in English.
     """
-    base_path = str(st.get_option("server.baseUrlPath")).strip("/")
-    path = unquote(urlsplit(st.context.url or "").path).strip("/")
-    requested = path.removeprefix(base_path).rpartition("/")[2].strip()
+    path = unquote(urlsplit(st.context.url or "").path).rstrip("/")
+    requested = path.removeprefix(base_path()).rpartition("/")[2].strip()
     known = {"", "ask", *(page.url_path for page in pages)}
     if requested in known:
         return []

@@ -23,7 +23,9 @@ from research.accounts.storage_usage import StorageUsage, measure_storage
 from research.accounts.usage import DayUsage, usage_by_day
 from research.agent.nodes.answer import SQL_TOOL
 from research.agent.nodes.table import estimate_searches
+from research.core import settings as _settings
 from research.core.errors import ServiceError
+from research.core.events import ReportSaved
 from research.core.records import (
     ConnectionCheck,
     Grid,
@@ -36,7 +38,7 @@ from research.core.records import (
     RunOptions,
     Task,
 )
-from research.core.settings import KEYS, SettingError, Settings, load_settings
+from research.core.settings import KEYS, SettingError, Settings
 from research.core.text.tokenizer import detect_language
 from research.runtime.estimate import MAX_EARLIER_RUNS, FinishedRun, ModelSetup, estimate_run, estimate_table
 from research.runtime.local_run_manager import LocalRunManager
@@ -47,6 +49,7 @@ from research.runtime.report_files import describe_write_error
 from research.runtime.report_states import read_state, restore_run
 from research.runtime.run_manager import RunManager
 from research.runtime.services import Services, utc_now
+from research.sources import registry
 from research.tables.spec import describe_table
 from research.watch.topics import WatchedTopics
 
@@ -262,9 +265,11 @@ class Application:
 
         A report that should be in a folder but was written by another process is saved now.
         """
-        saved_events = [event.data for event in self.runs.events(run_id, owner=owner) if event.kind == "saved"]
+        events = self.runs.events(run_id, owner=owner)
+        saved_events = [event.data for event in events if isinstance(event.data, ReportSaved)]
         if saved_events:
-            return Path(saved_events[-1]["report"]) if saved_events[-1]["report"] else None, saved_events[-1]["problem"]
+            saved = saved_events[-1]
+            return Path(saved.report) if saved.report else None, saved.problem
         run = self.runs.get_run(run_id, owner=owner)
         files = self.runs.resources.report_files
         if run is None or run.status != "done":
@@ -330,7 +335,7 @@ class Application:
         failure = check.failure
         refused = failure is not None and failure.reason == "refused"
         if failure is None or (refused and failure.hint not in ("endpoint", "model")):
-            key = next((status.key for status in settings.services if name == status.address), name)
+            key = next((status.key for status in settings.services_with_keys if name == status.address), name)
             self.preferences.record_key_test(key, settings, owner, is_refused=refused)
         return check
 
@@ -415,8 +420,17 @@ def get_application(data_dir: Path | None = None) -> Application:
     global _application
     with _application_lock:
         if _application is None:
-            _application = Application(load_settings(data_dir=data_dir))
+            _application = Application(load_settings(data_dir))
         return _application
+
+
+def load_settings(data_dir: Path | None = None) -> Settings:
+    """Load the settings of the environment, with those that plug-in sources declare.
+
+    Raises:
+        SettingError: a setting is not usable.
+    """
+    return _settings.load_settings(data_dir=data_dir, sources=registry.setting_declarations())
 
 
 def close_application() -> None:

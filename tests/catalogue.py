@@ -28,7 +28,7 @@ ENGINE = {
     "flaw": "research/linter/flaw_kinds.py",
     "hours": "research/sources/places/opening_hours.py",
     "loaded": "research/cli/db.py",
-    "unreadable": "research/readers/table_files.py",
+    "unreadable": "research/readers/table_records.py",
     "look": "research/sources/places/place_search.py research/sources/places/routes.py research/sources/places/map_services.py",
     "mark": "research/**/*.py",
     "note": "research/sources/news/*.py",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from research.citations.registry import evidence_id
+from research.core.events import parse_event
 from research.core.records import (
     Evidence,
     Finding,
@@ -103,7 +104,7 @@ def add_run(store: Store, n: int) -> str:
     written = checked_run.answer(language, known) if ended == "done" else None
     store.save_outcome(run.id, plan, (), written)
     told = _told(run, task, plan, language, len(known), ended)
-    store.append_events(run.id, [(began + timedelta(seconds=k), *one) for k, one in enumerate(told)], ended)  # fmt: skip
+    store.append_events(run.id, [(began + timedelta(seconds=k), parse_event(*one)) for k, one in enumerate(told)], ended)  # fmt: skip
     return run.id
 
 

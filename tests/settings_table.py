@@ -1,22 +1,18 @@
-"""The table of docs/settings.md: what the code decides in it is written from the code.
+"""The tables of docs/settings.md, generated from the declarations of the settings and of the providers.
 
-`python -m tests.settings_table` rewrites the defaults, the values that are permitted and the marks of
-what each person may choose. Meanings, and cells about which the code says nothing, stay as they are.
+`python -m tests.settings_table` brings them up to date; the text around them stays as it is.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from unittest.mock import patch
 
 from research.core import settings
 from research.core.providers import search_services, shipped_providers
-from research.models import roles
+from research.core.settings.declaration import SettingField, declared_fields
 
 FILE = Path(__file__).resolve().parent.parent / "docs" / "settings.md"
 BEGIN, END = "<!-- settings -->\n", "<!-- end of settings -->"
@@ -34,74 +30,38 @@ def rows(text: str) -> Iterator[tuple[str, Row]]:
         yield named[1] if named else "", cells
 
 
-def defaults() -> dict[str, str]:
-    """What is in force where nothing is set, as Markdown; of addresses and paths only fixed ones."""
-    with tempfile.TemporaryDirectory() as folder:
-        shown = dict(settings.load_settings({}, data_dir=Path(folder)).display_values())
-    shown |= {settings.model_setting_name(role): model for role, model in roles.DEFAULT_MODELS.items()}
-    del shown["SIGHTLINE_DATA_DIR"]
-    plain = re.compile(r"\d+(?: s)?")
-    return {k: v if plain.fullmatch(v) else f"`{v}`" for k, v in shown.items() if v}
+def default_text(setting: SettingField) -> str:
+    """The value in force where nothing is set, as Markdown."""
+    if setting.variable.default_text:
+        return setting.variable.default_text
+    shown = setting.display_text(setting.default)
+    return shown if not shown or re.fullmatch(r"\d+(?: s)?", shown) else f"`{shown}`"
 
 
-def values() -> dict[str, str]:
-    """What the readers of `research.core.settings` permit, as Markdown, for those that can say so."""
-    found: dict[str, str] = {}
+def settings_rows(setting: SettingField) -> Iterator[Row]:
+    """The row of a setting, and one for each other name that it may have."""
+    variable, values = setting.variable, setting.permitted_values
+    page = "✓" if variable.form else ""
+    yield f"`{variable.name}`", default_text(setting), values, page, variable.help
+    for name in variable.other_names:
+        yield f"`{name}`", "", values, "", f"The same, if `{variable.name}` is not set."
 
-    def numbers(env: Any, name: str, default: float, low: float, high: float) -> str:
-        return f"{low:,} to {high:,}"
 
-    def words(env: Any, name: str, known: tuple[str, ...], more: str = "") -> str:
-        return ", ".join(f"`{word}`" for word in known) + (", address" if more else "")
-
-    told: dict[str, Callable[..., str]] = {
-        "_number": numbers,
-        "_whole": numbers,
-        "_one": words,
-        "_switch": lambda env, name, default: "`on`, `off`",
-        "_address": lambda env, name, default="": "address",
-        "_key": lambda env, *names: "key",
-    }
-
-    def listening(reader: str) -> Callable[..., Any]:
-        read = getattr(settings, reader)
-
-        def listen(env: Any, *args: Any) -> Any:
-            for name in args if reader == "_key" else args[:1]:
-                found.setdefault(name, told[reader](env, *args))
-            return read(env, *args)
-
-        return listen
-
-    with tempfile.TemporaryDirectory() as folder, patch.multiple(
-        settings, **{reader: listening(reader) for reader in told}
-    ):  # fmt: skip
-        settings.load_settings({}, data_dir=Path(folder))
-    return found
+def settings_table() -> list[str]:
+    """The table of the settings, a part for each section."""
+    lines = ["| setting | default | values | page | meaning |", "|---|---|---|---|---|"]
+    for section in settings.SECTIONS:
+        table = [(f"**{section.section_title}**", "", "", "", section.section_note)]
+        table += [row for setting in declared_fields(section).values() for row in settings_rows(setting)]
+        lines += [re.sub(r" +", " ", f"| {' | '.join(cells)} |") for cells in table]
+    return lines
 
 
 def written(text: str) -> str:
-    """The document with its table as the code has it; a setting that it lacks comes last."""
-    default, permitted = defaults(), values()
-    chosen = {*settings.CHOICES, *settings.KEYS}
-    table = list(rows(text))
-    known = {name for name, _ in table}
-    apart = {
-        name for one in (*shipped_providers().values(), *search_services().values()) for name in (one.key, one.address)
-    } - known
-    told = [name for name, _ in settings.load_settings({}).display_values() if name not in apart]
-    told.append("GOOGLE_API_KEY")
-    table = [row for row in table if not row[0] or row[0] in told]
-    table += [(name, (f"`{name}`", "", "", "", "")) for name in told if name not in known]
-    lines = ["| setting | default | values | page | meaning |", "|---|---|---|---|---|"]
-    for name, (first, usual, range_, _, meaning) in table:
-        if name:
-            usual, range_ = default.get(name, usual), permitted.get(name, range_)
-        cells = (first, usual, range_, "✓" if name in chosen else "", meaning)
-        lines.append(re.sub(r" +", " ", f"| {' | '.join(cells)} |"))
+    """The document with its tables as the code has them."""
     text = _between(text, SERVERS, SERVERS_END, servers())
     text = _between(text, SEARCHES, SEARCHES_END, web_searches())
-    return _between(text, BEGIN, END, lines)
+    return _between(text, BEGIN, END, settings_table())
 
 
 def servers() -> list[str]:

@@ -43,7 +43,7 @@ def test_a_limit_that_makes_a_target_unreachable_is_an_error(limits: dict[str, A
 
 
 def test_a_limit_of_nothing_is_none() -> None:
-    assert "SIGHTLINE_MAX_RUNS off" in at_once(50, Settings(data_dir=Path(), runs_at_once=0, runs_each=0)).note
+    assert "SIGHTLINE_MAX_RUNS off" in at_once(50, Settings(data_dir=Path(), max_runs=0, max_runs_per_owner=0)).note
 
 
 def test_each_benchmark_tells_the_machine_and_its_load(

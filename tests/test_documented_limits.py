@@ -10,12 +10,12 @@ from pages.middleware import rate_limits, upload_limits
 from pages.shared import login, temporary_files
 from pages.tables import form
 from research import FILE_LIMITS
-from research.core.settings import TOKEN, load_settings
+from research.core.settings import MIN_TOKEN_CHARS, load_settings
 from research.core.tool_servers import ToolServer
 from research.http import connections
 from research.mcp_server import serving
 from research.mcp_server.server import MAX_RESOURCES
-from research.readers import duckdb_config, table_files
+from research.readers import duckdb_config, table_files, table_records
 from research.sources.database import rewrites
 from research.sources.library import trash as library_bin
 from research.sources.library.ocr import PAGE_TIMEOUT_SECONDS
@@ -94,7 +94,7 @@ def stated() -> dict[str, tuple[str, str]]:
         ),
         "tables": (
             "database.md",
-            f"up to {table_files.MAX_FILE_BYTES // GIGA} GB and {table_files.MAX_ROWS // MEGA} million rows each; "
+            f"up to {table_files.MAX_FILE_BYTES // GIGA} GB and {table_records.MAX_ROWS // MEGA} million rows each; "
             f"the Database page takes up to {database_page.MAX_FILE_MEGABYTES} MB each",
         ),
         "gathered": (
@@ -122,7 +122,7 @@ def stated() -> dict[str, tuple[str, str]]:
         "complaints": ("mcp.md", f"its first {MAX_ERROR_LINES} lines"),
         "tools": ("mcp.md", f"more than {session.MAX_TOOLS:,} tools, the first {session.MAX_TOOLS:,} of"),
         "resources": ("mcp-server.md", f"The latest {MAX_RESOURCES} are listed"),
-        "token": ("mcp-server.md", f"({TOKEN} characters at least)"),
+        "token": ("mcp-server.md", f"({MIN_TOKEN_CHARS} characters at least)"),
     }  # fmt: skip
 
 

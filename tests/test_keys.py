@@ -160,6 +160,7 @@ def ask(folder: Path, keys: Keys, **settings: Any) -> Report:
         "openai_key": SecretStr(keys.openai),
         "tavily_key": SecretStr(keys.tavily),
         "model_attempts": 1,
+        "log_level": "debug",
         **settings,
     }
     desk = Application(Settings.model_validate(given))
@@ -325,6 +326,7 @@ def test_the_logs_were_really_on(
         tavily_url=tavily.base_url, write_model="openai:any", web_search="tavily",
     )  # fmt: skip
     assert {"research", "openai", "httpcore"} <= logs.names
+    assert "research.runtime.run_log INFO run " in logs.text
     assert "•••" in logs.text
 
 

@@ -68,7 +68,9 @@ def test_a_report_comes_back_with_all_that_there_is_to_show(desk: Path) -> None:
     numbered = number_report_answer(report)
     assert numbered and numbered.sources
     assert research.report_markdown(report, numbered).startswith(f"# {TOPIC}\n")
-    assert {"status", "plan", "search", "found", "section", "answer"} <= {e.kind for e in events}
+    assert {"status_changed", "plan_made", "task_started", "task_finished", "section_advanced", "answer_written"} <= {
+        e.kind for e in events
+    }
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     assert get_application().runs.get_run(report.run.id) is not None
     assert list(desk.iterdir()) == []
@@ -122,7 +124,7 @@ def test_a_report_that_was_broken_off_is_loaded_and_nothing_is_repeated(
         pass
 
     def progress(event: Event) -> None:
-        if event.kind == "section" and event.data["step"] == "reflecting":
+        if event.kind == "section_advanced" and event.data.step == "reflecting":
             raise Enough
 
     with pytest.raises(Enough):
@@ -136,10 +138,10 @@ def test_a_report_that_was_broken_off_is_loaded_and_nothing_is_repeated(
     events: list[Event] = []
     report = load_report(state, progress=events.append)
     assert report.run.status == "done" and report.run.id == run.id
-    found = [event for event in events if event.kind == "found"]
-    assert any(event.data["reused"] for event in found)
+    found = [event for event in events if event.kind == "task_finished"]
+    assert any(event.data.reused for event in found)
     made = [body["query"] for body in tavily.bodies][len(before) :]
-    finished = {e.data["task"]["query"] for e in found if e.data["reused"]}
+    finished = {e.data.task.query for e in found if e.data.reused}
     assert not finished & set(made)
     assert model.calls("outline") == 1
 

@@ -310,7 +310,7 @@ def test_searches_are_counted_once(shared: Application, gemini: FakeGemini) -> N
         report = asked(shared, loops=loops)
         events = [event.kind for event in shared.runs.events(report.run.id)]
         calls = [usage for usage in report.usage if usage.stage == "search"]
-        assert events.count("search") == events.count("found") == len(calls) == count
+        assert events.count("task_started") == events.count("task_finished") == len(calls) == count
         assert [usage.searches for usage in calls] == [2] * count  # what Google ran for each
 
 
@@ -770,7 +770,7 @@ def test_no_address_appears_that_was_not_gathered(shared: Application, gemini: F
 def test_a_stopped_run_stops_within_the_call_and_goes_on_where_it_was(shared: Application, gemini: FakeGemini) -> None:
     gemini.fail("search", "hang", matching="数据")
     run = shared.runs.start(ZH, options=RunOptions(sources=("web",), loops=1))
-    until(lambda: len([e for e in shared.runs.events(run.id) if e.kind == "found"]) == 2)
+    until(lambda: len([e for e in shared.runs.events(run.id) if e.kind == "task_finished"]) == 2)
     shared.runs.stop(run.id)
     stopped = over(shared, run.id, "stopped")
     until(lambda: any(call.left for call in gemini.log))

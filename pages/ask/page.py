@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.ask.examples import list_examples
-from pages.shared import errors, help_topics, layout, run_navigation, run_options
+from pages.shared import errors, failure_display, help_topics, layout, run_navigation, run_options
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import run_query_params, t
+from pages.shared.localization import setting_help, t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
-from research import QuestionError, RateLimitError, RunOptions, get_application
+from research import RunOptions, get_application
 
 MAX_CONVERSATIONS = 4  # listed
 
@@ -53,30 +53,26 @@ def draw_form() -> None:
 
 
 def plan_draft(question: str, options: RunOptions) -> None:
-    try:
+    with run_navigation.catch_start_errors():
         with st.spinner(t("step.planning")):
             st.session_state.draft = get_application().runs.preview_plan(
                 question, options=options, owner=current_owner()
             )
-    except (QuestionError, RateLimitError) as error:
-        run_navigation.draw_start_error(error)
-        return
-    st.session_state.draft_question = question
-    st.session_state.draft_round = st.session_state.get("draft_round", 0) + 1
-    st.session_state.pop("last_run", None)
-    run_navigation.set_query_param("plan", "draft", "run")
-    st.rerun()
+        st.session_state.draft_question = question
+        st.session_state.draft_round = st.session_state.get("draft_round", 0) + 1
+        st.session_state.pop("last_run", None)
+        run_navigation.set_query_param("plan", "draft", "run")
+        st.rerun()
 
 
 def draw_draft() -> None:
     """Draw the plan for editing before the run."""
     from pages.run import plan
-    from pages.run import view as run
 
     run_navigation.set_query_param("plan", "draft")
     layout.draw_header(t("plan.title"), escape_markdown(st.session_state.draft_question))
     if st.session_state.draft.failures:
-        run.draw_failures(st.session_state.draft.failures)
+        failure_display.draw_failures(st.session_state.draft.failures)
     key = f"draft_{st.session_state.draft_round}"
     edited = plan.edit_plan(st.session_state.draft, tuple(get_application().sources), key)
     with st.container(horizontal=True):
@@ -119,25 +115,21 @@ def draw_conversations() -> None:
         with st.container(key="recent", gap=None):
             for conversation in conversations:
                 with errors.catch_row_errors():
-                    st.page_link(
-                        page_script("ask"),
-                        label=escape_markdown(conversation.title, 90),
-                        icon=":material/history:",
-                        query_params=run_query_params(conversation.latest),
-                    )
+                    title = escape_markdown(conversation.title, 90)
+                    run_navigation.draw_run_link(conversation.latest, title, ":material/history:")
 
 
 def draw_open_sources_button() -> None:
     """Draw a button that enables services without a key, unless the web can be searched already."""
     services = get_application().services_for(current_owner())
-    if services.settings.opened or services.web.live_providers or services.settings.web_search != "auto":
+    if services.settings.open_sources or services.web.live_providers or services.settings.web_search != "auto":
         return
     if st.button(
         t("ask.open_sources"),
         key="open_sources",
         icon=":material/public:",
         type="tertiary",
-        help=t("settings.open_sources_help"),
+        help=setting_help("SIGHTLINE_OPEN_SOURCES"),
     ):
         get_application().preferences.save_choices({"SIGHTLINE_OPEN_SOURCES": "on"}, owner=current_owner())
         st.session_state.pop("limits", None)
@@ -168,9 +160,9 @@ def draw_start_page() -> None:
 run_navigation.set_last_run_key("last_run")
 selected_run = run_navigation.current_run()
 if selected_run is not None:
-    from pages.run import view as run  # slow to import, and not needed for the form
+    from pages.run import view  # slow to import, and not needed for the form
 
-    run.draw(selected_run)
+    view.draw(selected_run)
 elif "draft" in st.session_state:
     draw_draft()
 else:

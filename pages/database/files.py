@@ -89,7 +89,9 @@ def _load_files(sources: Sequence[tuple[Path, tuple[FileTable, ...]]]) -> Upload
         return part, t("files.loading", done=loaded, size=total)
 
     return run_with_progress(
-        lambda say: research.get_application().databases.load_files(sources, say, owner=owner_id),
+        lambda report_progress: research.get_application().databases.load_files(
+            sources, report_progress, owner=owner_id
+        ),
         0.0,
         describe_progress,
     )

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from pages.database import files, semantic_model_editor
-from pages.run import query_rows
-from pages.run import view as run
+from pages.run import query_rows, view
 from pages.shared import errors, layout, login, run_navigation
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import current_language, format_number, t
 from pages.shared.login import current_owner
 from pages.shared.schema_warnings import draw_schema_warnings
-from research import DatabaseEntry, DatabaseSchema, SchemaTable, column_heading, english_region, get_application
+from research import (
+    DatabaseEntry,
+    DatabaseSchema,
+    SchemaTable,
+    column_heading,
+    english_region,
+    get_application,
+)
 
 INPUT_MODES = {"question": "database.question", "sql": "database.sql"}
 MAX_LISTED_VALUES = 12  # per column
@@ -92,7 +99,6 @@ def draw_form(entry: DatabaseEntry) -> None:
     key = "database_sql" if is_sql else "database_question"
     if is_sql:  # keep a statement for further editing, but no question
         st.session_state.setdefault(key, st.session_state.get("database_kept_sql", ""))
-    if is_sql:
         hint = t("database.sql_own") if is_own else t("database.sql_placeholder")
     else:
         hint = "" if is_own else t("database.placeholder")
@@ -108,12 +114,8 @@ def draw_form(entry: DatabaseEntry) -> None:
             shortcut="Ctrl+Enter",
         )
     if is_sql:
-        st.caption(
-            t(
-                "database.sql_help",
-                n=format_number(get_application().services_for(current_owner()).settings.database_rows),
-            )
-        )
+        max_rows = get_application().services_for(current_owner()).settings.database_rows
+        st.caption(t("database.sql_help", n=format_number(max_rows)))
     if submitted:
         if is_sql:
             st.session_state.database_kept_sql = text
@@ -174,8 +176,8 @@ def draw_confirmed(database: str) -> None:
                         key=f"take_back_{n}",
                         type="tertiary",
                         icon=":material/undo:",
-                        on_click=lambda asked=question: get_application().databases.remove_confirmed_statement(
-                            asked, database=database, owner=current_owner()
+                        on_click=lambda question=question: get_application().databases.remove_confirmed_statement(
+                            question, database=database, owner=current_owner()
                         ),
                     )
 
@@ -184,30 +186,20 @@ def draw_confirmed(database: str) -> None:
 
 
 def draw_tables(schema: DatabaseSchema) -> None:
-    if schema.failure:
-        st.error(t("database.schema_failed", why=failure_text(schema)))
-        return
     draw_schema_warnings(schema)
+    if schema.failure:
+        return
     label = t("database.schema", n=format_number(len(schema.tables)))
     with st.expander(label, icon=":material/schema:", key="schema"):
         shown = schema.tables
         if len(shown) > MAX_LISTED_TABLES:
-            names = {escape_markdown(table.qualified_name): table for table in shown}
-            name = st.selectbox(t("database.table"), list(names), key="database_table")
-            shown = (names[name],)
+            tables = {escape_markdown(table.qualified_name): table for table in shown}
+            shown = (tables[st.selectbox(t("database.table"), list(tables), key="database_table")],)
         for n, table in enumerate(shown):
-            view = f" · {t('database.view')}" if table.is_view else ""
+            kind = f" · {t('database.view')}" if table.is_view else ""
             comment = f" — {escape_markdown(localize_comment(table.comment), 300)}" if table.comment else ""
-            st.markdown(f"**{escape_markdown(table.qualified_name)}**{view}{comment}")
+            st.markdown(f"**{escape_markdown(table.qualified_name)}**{kind}{comment}")
             draw_columns(table, n, is_shipped=not schema.title)
-
-
-def failure_text(schema: DatabaseSchema) -> str:
-    """Describe why a database cannot be used. With a login, the driver's message is left out."""
-    assert schema.failure
-    failure = schema.failure
-    message = "" if login.read_config().is_required else escape_markdown(failure.message, 400)
-    return " — ".join(filter(None, [t(f"reason.{failure.reason}"), message]))
 
 
 def _value_text(value: str) -> str:
@@ -223,16 +215,7 @@ def draw_columns(table: SchemaTable, index: int, *, is_shipped: bool) -> None:
             "heading": column_heading(column.name, current_language()) if is_shipped else column.name,
             "name": column.name,
             "type": column.type,
-            "meaning": " · ".join(
-                filter(
-                    None,
-                    [
-                        t("database.key") if column.is_key else "",
-                        t("database.refers", column=column.reference) if column.reference else "",
-                        localize_comment(column.comment),
-                    ],
-                )
-            ),
+            "meaning": column_meaning(column),
             "values": ", ".join(_value_text(value) for value in column.values[:MAX_LISTED_VALUES])
             + ("…" if len(column.values) > MAX_LISTED_VALUES else ""),
         }
@@ -256,6 +239,16 @@ def draw_columns(table: SchemaTable, index: int, *, is_shipped: bool) -> None:
     )
 
 
+def column_meaning(column: Any) -> str:
+    """Describe a column: whether it is a key, what it refers to, and its comment."""
+    facts = [
+        t("database.key") if column.is_key else "",
+        t("database.refers", column=column.reference) if column.reference else "",
+        localize_comment(column.comment),
+    ]
+    return " · ".join(filter(None, facts))
+
+
 def localize_comment(comment: str) -> str:
     """Return the part of a "zh / en" comment in the visitor's language, or the whole comment."""
     parts = comment.split(" / ")
@@ -270,7 +263,7 @@ def main() -> None:
         st.session_state.database_sql, st.session_state[query_rows.CHOSEN_DATABASE_KEY] = statement
     selected_run = run_navigation.current_run()
     if selected_run is not None:
-        run.draw(selected_run)
+        view.draw(selected_run)
         return
     layout.draw_header(t("database.title"), t("database.lead"))
     files.draw()

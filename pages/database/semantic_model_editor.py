@@ -53,26 +53,11 @@ def _draw_table(description: DatabaseDescription, database: str) -> None:
     model = description.model
     name = st.selectbox(t("database.table"), list(model.tables), key="meaning_table")
     table = model.tables[name]
-    rows = [
-        {
-            "name": "",
-            **_label_cells(table.label, table.synonyms),
-            "unit": "",
-            "description": table.description,
-        }
-    ]
-    rows += [
-        {
-            "name": column,
-            **_label_cells(entry.label, entry.synonyms),
-            "unit": entry.unit,
-            "description": entry.description,
-        }
-        for column, entry in table.columns.items()
-    ]
+    rows = [{"name": "", "unit": "", **_label_cells(table)}]
+    rows += [{"name": column, "unit": entry.unit, **_label_cells(entry)} for column, entry in table.columns.items()]
     text = st.column_config.TextColumn
     edited = st.data_editor(
-        pd.DataFrame(rows),
+        pd.DataFrame(rows, columns=["name", "zh", "en", "synonyms", "unit", "description"]),
         hide_index=True,
         key=f"meaning_{database}_{name}",
         disabled=["name"],
@@ -99,8 +84,10 @@ def _draw_table(description: DatabaseDescription, database: str) -> None:
         _save(model.model_copy(update={"tables": tables}), database)
 
 
-def _label_cells(label: Any, synonyms: tuple[str, ...]) -> dict[str, str]:
-    return {"zh": label.zh, "en": label.en, "synonyms": ", ".join(synonyms)}
+def _label_cells(entry: Any) -> dict[str, str]:
+    """Return label, synonyms and description of a table, column or metric as cells of an editor."""
+    synonyms = ", ".join(entry.synonyms)
+    return {"zh": entry.label.zh, "en": entry.label.en, "synonyms": synonyms, "description": entry.description}
 
 
 def _parse_label_row(row: dict[Any, Any]) -> dict[str, Any]:
@@ -120,11 +107,10 @@ def _draw_metrics(description: DatabaseDescription, database: str) -> None:
     rows = [
         {
             "name": name,
-            **_label_cells(metric.label, metric.synonyms),
             "table": metric.table,
             "expression": metric.expression,
             "unit": metric.unit,
-            "description": metric.description,
+            **_label_cells(metric),
         }
         for name, metric in model.metrics.items()
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import source_name, t
+from pages.shared.localization import join_source_names, source_name, t
 from pages.shared.login import current_owner
 from research import get_application, sources_by_name
 
@@ -23,17 +23,17 @@ def _server_lines() -> list[str]:
     settings, lines = services.settings, []
     live = {name for name, state in ready.items() if state.state == "live"}
     if models := _usable_models():
-        lines.append(t("leaves.models", names=_join_names(models)))
+        lines.append(t("leaves.models", names=t("mark.list").join(map(escape_markdown, models))))
     if "web" in live:
-        lines.append(t("leaves.web", names=_join_providers(ready["web"].detail)))
+        lines.append(t("leaves.web", names=join_source_names(ready["web"].detail)))
         if settings.pages_per_search:
             lines.append(t("leaves.pages"))
     if "news" in live:
-        lines.append(t("leaves.news", names=_join_providers(ready["news"].detail)))
+        lines.append(t("leaves.news", names=join_source_names(ready["news"].detail)))
     if "wikidata" in live:
         lines.append(t("leaves.wikidata"))
     if "papers" in live:
-        lines.append(t("leaves.papers", names=_join_providers(ready["papers"].detail)))
+        lines.append(t("leaves.papers", names=join_source_names(ready["papers"].detail)))
     maps = ready["places"].detail.split(", ") if "places" in live else []
     if "amap" in maps:
         lines.append(t("leaves.places"))
@@ -63,12 +63,3 @@ def _usable_models() -> list[str]:
     if models is None:
         return []
     return list(dict.fromkeys(model for _, _, model, missing in models.role_table() if not missing))
-
-
-def _join_providers(providers: str) -> str:
-    """Join the display names of comma-separated providers."""
-    return _join_names([source_name(name) for name in providers.split(", ")])
-
-
-def _join_names(names: list[str]) -> str:
-    return t("mark.list").join(map(escape_markdown, names))

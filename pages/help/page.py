@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.help import data_flows
-from pages.run.support import accuracy_text
+from pages.run.support_texts import accuracy_text
 from pages.shared import help_topics, layout, login, tour
 from pages.shared.localization import current_language, format_number, t
 from research import get_application

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from pages.shared import layout
+from pages.shared import layout, run_navigation
 from pages.shared.escaping import escape_markdown, markdown_link, to_single_line
 from pages.shared.localization import (
     format_duration,
     format_local_time,
     format_money,
     format_number,
-    run_query_params,
     t,
 )
 from pages.shared.login import current_owner
@@ -58,12 +57,7 @@ def _draw_run(report: Report) -> None:
     with st.container(border=True, gap="xsmall", key=f"compared_{run.id[:8]}"):
         st.caption(format_local_time(run.created))
         st.markdown(f"**{escape_markdown(run.question, 300)}**")
-        st.page_link(
-            page_script("ask"),
-            label=t("compare.open"),
-            icon=":material/open_in_new:",
-            query_params=run_query_params(run.id),
-        )
+        run_navigation.draw_run_link(run.id, t("compare.open"), ":material/open_in_new:")
 
 
 def _draw_cells(comparison: Comparison) -> None:
@@ -136,14 +130,14 @@ def _draw_texts(title: str, texts: Sequence[str]) -> None:
 def _draw_sources(comparison: Comparison) -> None:
     layout.draw_section_title(t("compare.all_sources"))
     left, right = st.columns(2, gap="large")
-    for column, side, sources in (
-        (left, "before", comparison.sources_in(in_before=True, in_after=False)),
-        (right, "after", comparison.sources_in(in_before=False, in_after=True)),
-    ):
-        with column:
-            title = "compare.only_before" if side == "before" else "compare.only_after"
-            st.markdown(f"**{t(title, n=len(sources))}**")
-            _draw_source_list(sources)
+    only_before = comparison.sources_in(in_before=True, in_after=False)
+    only_after = comparison.sources_in(in_before=False, in_after=True)
+    with left:
+        st.markdown(f"**{t('compare.only_before', n=len(only_before))}**")
+        _draw_source_list(only_before)
+    with right:
+        st.markdown(f"**{t('compare.only_after', n=len(only_after))}**")
+        _draw_source_list(only_after)
     both = comparison.sources_in(in_before=True, in_after=True)
     with st.expander(t("compare.common", n=len(both)), key="compare_common"):
         _draw_source_list(both)
@@ -161,22 +155,22 @@ def _draw_source_list(sources: Sequence[ComparedSource]) -> None:
 
 def _draw_limits(comparison: Comparison) -> None:
     layout.draw_section_title(t("compare.limits"))
-    both = (comparison.before, comparison.after)
-    rows = [
-        (t("compare.model"), [_model_names(run) for run in both]),
-        (t("compare.rounds"), [format_number(run.options.loops) for run in both]),
-        (t("compare.searches"), [format_number(run.search_count) for run in both]),
-        (t("compare.sources"), [f"{run.source_count} ({run.cited_count})" for run in both]),
-        (t("compare.tokens"), [format_number(run.token_count) for run in both]),
-        (t("compare.cost"), [format_money(run.cost) if run.cost else "–" for run in both]),
-        (t("compare.time"), [format_duration(run.seconds) if run.seconds is not None else "–" for run in both]),
-    ]
+    before, after = _limit_texts(comparison.before), _limit_texts(comparison.after)
     table = pd.DataFrame(
-        [(aspect, *values) for aspect, values in rows],
+        [(name, before[name], after[name]) for name in before],
         columns=[t("compare.aspect"), t("compare.before"), t("compare.after")],
     )
     st.dataframe(table, hide_index=True, alt=t("compare.table"))
 
 
-def _model_names(run: ComparedRun) -> str:
-    return ", ".join(run.models) or run.author
+def _limit_texts(run: ComparedRun) -> dict[str, str]:
+    """Return what a run was allowed to use and what it used, by localised name."""
+    return {
+        t("compare.model"): ", ".join(run.models) or run.author,
+        t("compare.rounds"): format_number(run.options.loops),
+        t("compare.searches"): format_number(run.search_count),
+        t("compare.sources"): f"{run.source_count} ({run.cited_count})",
+        t("compare.tokens"): format_number(run.token_count),
+        t("compare.cost"): format_money(run.cost) if run.cost else "–",
+        t("compare.time"): format_duration(run.seconds) if run.seconds is not None else "–",
+    }

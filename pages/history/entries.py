@@ -58,12 +58,8 @@ def _draw_readable(entry: HistoryEntry, latest: HistoryTurn, tags: list[str], *,
         ):
             if is_comparing and len(entry.matching_turns) == 1:
                 _draw_compare_checkbox(latest)
-            st.page_link(
-                page_script("ask"),
-                label=escape_markdown(entry.title, 160),
-                icon=run_navigation.run_icon(latest.run.options),
-                query_params=run_query_params(latest.run.id),
-            )
+            icon = run_navigation.run_icon(latest.run.options)
+            run_navigation.draw_run_link(latest.run.id, escape_markdown(entry.title, 160), icon)
             with st.container(horizontal=True, vertical_alignment="center", width="content", gap="xsmall"):
                 if entry.pinned:
                     st.markdown(":material/keep:", width="content")
@@ -100,12 +96,8 @@ def _draw_turn(turn: HistoryTurn, *, is_comparing: bool) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             if is_comparing:
                 _draw_compare_checkbox(turn)
-            st.page_link(
-                page_script("ask"),
-                label=escape_markdown(turn.run.question, 120),
-                icon=":material/subdirectory_arrow_right:",
-                query_params=run_query_params(turn.run.id),
-            )
+            question = escape_markdown(turn.run.question, 120)
+            run_navigation.draw_run_link(turn.run.id, question, ":material/subdirectory_arrow_right:")
             _draw_status(turn)
         _draw_hits(turn)
 
@@ -139,10 +131,7 @@ def _draw_status(turn: HistoryTurn) -> None:
     """Draw the status of a run that is not done, and a button to resume it where possible."""
     run = turn.run
     if run.status != "done":
-        st.badge(
-            escape_markdown(value_label("run", run.status)),
-            color=run_navigation.STATUS_COLORS.get(run.status, "orange"),
-        )
+        run_navigation.draw_status_badge(run.status)
     if run.is_resumable and st.button(
         t("run.resume"), key=f"resume_{run.id}", icon=":material/play_arrow:", type="tertiary"
     ):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
 from pages.shared import run_navigation
-from pages.shared.localization import t
+from pages.shared.localization import browser_timezone, t
 
 KINDS = ("all", "question", "report", "table", "database", "places")
 STATUS_GROUPS = {
@@ -22,8 +21,7 @@ STATUS_GROUPS = {
 PERIODS = ("all", "today", "week", "month", "own")
 PERIOD_DAYS = {"today": 0, "week": 6, "month": 29}  # days before today
 QUERY_PARAMS = ("q", "kind", "state", "period", "from", "to", "tag", "pinned", "page")
-WIDGET_KEYS = ("history_filter", "history_kind", "history_state", "history_period", "history_days",
-        "history_tag", "history_pinned")  # fmt: skip
+WIDGET_NAMES = ("filter", "kind", "state", "period", "days", "tag", "pinned")  # keys without `history_`
 
 
 def clear_filters() -> None:
@@ -34,8 +32,8 @@ def clear_filters() -> None:
 
 
 def _clear_widgets() -> None:
-    for key in (*WIDGET_KEYS, "history_page", "history_wanted"):
-        st.session_state.pop(key, None)
+    for name in (*WIDGET_NAMES, "page", "wanted"):
+        st.session_state.pop(f"history_{name}", None)
 
 
 def draw(tags: Sequence[str]) -> dict[str, Any]:
@@ -71,7 +69,8 @@ def draw(tags: Sequence[str]) -> dict[str, Any]:
         if state.history_period == "own":
             st.date_input(t("history.days"), key="history_days", width=320)
     since, until = _period_bounds(state.history_period, state.get("history_days", ()))
-    filters = {
+    _write_query_params()
+    return {
         "words": state.history_filter.strip(),
         "kind": "" if state.history_kind == "all" else state.history_kind,
         "statuses": STATUS_GROUPS[state.history_state],
@@ -80,26 +79,17 @@ def draw(tags: Sequence[str]) -> dict[str, Any]:
         "tag": state.get("history_tag") or "",
         "pinned": state.history_pinned,
     }
-    _write_query_params()
-    return filters
 
 
 def _draw_choice(name: str, options: Sequence[str]) -> None:
-    key = {"kind": "history_kind", "state": "history_state", "period": "history_period"}[name]
     st.selectbox(
-        {"kind": t("history.kind"), "state": t("history.state"), "period": t("history.period")}[name],
+        t(f"history.{name}"),
         options,
-        key=key,
+        key=f"history_{name}",
         width=160,
         label_visibility="collapsed",
-        format_func=lambda one: _choice_label(name, one),
+        format_func=lambda value: t(f"history_{name}.{value}"),
     )
-
-
-def _choice_label(name: str, value: str) -> str:
-    if name == "kind":
-        return t(f"history_kind.{value}")
-    return t(f"history_state.{value}") if name == "state" else t(f"history_period.{value}")
 
 
 # The address
@@ -109,13 +99,9 @@ def _read_query_params(tags: Sequence[str]) -> None:
     """Initialize the widgets from the address where the session has no value yet."""
     params, state = st.query_params, st.session_state
     state.setdefault("history_filter", params.get("q", "")[:200])
-    for key, name, allowed in (
-        ("history_kind", "kind", KINDS),
-        ("history_state", "state", tuple(STATUS_GROUPS)),
-        ("history_period", "period", PERIODS),
-    ):
+    for name, allowed in (("kind", KINDS), ("state", STATUS_GROUPS), ("period", PERIODS)):
         value = params.get(name, "all")
-        state.setdefault(key, value if value in allowed else "all")
+        state.setdefault(f"history_{name}", value if value in allowed else "all")
     state.setdefault("history_pinned", params.get("pinned") == "1")
     if tags:
         tag = state.get("history_tag", params.get("tag", ""))
@@ -155,14 +141,6 @@ def _parse_day(text: str) -> date | None:
 
 
 # Periods
-
-
-def browser_timezone() -> ZoneInfo:
-    """Return the time zone of the browser, or UTC if it is unknown."""
-    try:
-        return ZoneInfo(st.context.timezone or "UTC")
-    except (ZoneInfoNotFoundError, ValueError):
-        return ZoneInfo("UTC")
 
 
 def _period_bounds(period: str, days: Sequence[date]) -> tuple[datetime | None, datetime | None]:

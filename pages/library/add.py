@@ -12,39 +12,21 @@ from pages.library.display import file_name, format_page_list
 from pages.shared import login, storage_errors
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import format_number, t
-from research import FILE_LIMITS, OCR_INSTALL, PICTURE_SUFFIXES, SUFFIXES, IngestionJob, Library, get_application
+from research import (
+    FILE_LIMITS,
+    OCR_INSTALL,
+    PICTURE_SUFFIXES,
+    SUFFIXES,
+    IngestionJob,
+    Library,
+    get_application,
+    has_message,
+)
 
 POLL_SECONDS = 0.5  # interval of progress updates
 QUICK_READ_SECONDS = 0.4  # wait for small files before showing progress
 MAX_NAMES_PER_REASON = 12  # file names listed per reason
-LIMIT_MESSAGES = {
-    "size": "over.size",
-    "characters": "over.characters",
-    "pages": "over.pages",
-    "rows": "over.rows",
-    "cells": "over.cells",
-    "unpacked": "over.unpacked",
-    "page": "over.page",
-    "depth": "over.depth",
-    "pixels": "over.pixels",
-    "attributes": "over.attributes",
-    "elements": "over.elements",
-    "time": "over.time",
-    "memory": "over.memory",
-    "busy": "over.busy",
-    "start": "over.start",
-}
-REMEDY_MESSAGES = {
-    "page": "remedy.page",
-    "depth": "remedy.depth",
-    "pixels": "remedy.pixels",
-    "attributes": "remedy.shape",
-    "elements": "remedy.shape",
-    "time": "remedy.time",
-    "memory": "remedy.memory",
-    "busy": "remedy.busy",
-    "start": "remedy.start",
-}  # limits that splitting the file does not help against
+SHAPE_LIMITS = ("attributes", "elements")  # share one remedy
 
 
 def draw(library: Library, *, is_shared: bool) -> None:
@@ -195,12 +177,10 @@ def _draw_unread(library: Library) -> None:
     groups: dict[tuple[str, str], list[str]] = {}
     for item in rejected:
         name = escape_markdown(file_name(item.name), 80)
-        if item.pages:
-            is_single = item.pages.isdigit()
-            pages = (
-                t("answer.page", n=item.pages) if is_single else t("unread.pages", pages=format_page_list(item.pages))
-            )
-            name = t("mark.aside", text=name, more=pages)
+        if item.pages.isdigit():
+            name = t("mark.aside", text=name, more=t("answer.page", n=item.pages))
+        elif item.pages:
+            name = t("mark.aside", text=name, more=t("unread.pages", pages=format_page_list(item.pages)))
         groups.setdefault((item.outcome, item.limit), []).append(name)
     title = t("unread.title", n=format_number(total))
     with st.expander(title, key="unread", icon=":material/error_outline:", expanded=True):
@@ -218,14 +198,16 @@ def _draw_unread(library: Library) -> None:
 def _reason_text(outcome: str, limit_name: str, count: int) -> str:
     """Describe why files were rejected, with the exceeded limit and their number."""
     parts = [f"**{t(f'unread.{outcome}')}**"]
-    if limit_name in LIMIT_MESSAGES:
-        parts.append(t(LIMIT_MESSAGES[limit_name], n=format_number(FILE_LIMITS.get(limit_name, 0))))
+    if has_message(key := f"over.{limit_name}"):
+        parts.append(t(key, n=format_number(FILE_LIMITS.get(limit_name, 0))))
     return f"{' — '.join(parts)} ({format_number(count)})"
 
 
 def _remedy_text(outcome: str, limit_name: str) -> str:
+    """Return the remedy for an exceeded limit; without one of its own, that for the outcome."""
+    key = "remedy.shape" if limit_name in SHAPE_LIMITS else f"remedy.{limit_name}"
     values = {"limit": limit_text(), "line": f"`{OCR_INSTALL}`"}
-    return t(REMEDY_MESSAGES.get(limit_name, f"remedy.{outcome}"), **values)
+    return t(key if has_message(key) else f"remedy.{outcome}", **values)
 
 
 def _dismiss_unread() -> None:

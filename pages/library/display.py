@@ -6,7 +6,7 @@ import re
 
 import streamlit as st
 
-from pages.shared.escaping import escape_markdown
+from pages.shared.escaping import escape_markdown, to_single_line
 from pages.shared.locale_format import LANGUAGE_NAMES
 from pages.shared.localization import current_language, t, value_label
 from pages.shared.login import current_owner
@@ -67,7 +67,7 @@ def open_document(document_id: int, offset: int = -1) -> None:
         st.query_params["at"] = str(offset)
     else:
         st.query_params.pop("at", None)
-    st.session_state.pop("reader_at", None)
+    st.session_state.pop("reader_page_first", None)
 
 
 def close_document() -> None:
@@ -77,15 +77,11 @@ def close_document() -> None:
 
 def ask_about_document(title: str) -> None:
     """Open the Ask page with a question about a document and the library as only source."""
-    _open_ask_page(t("library.question", title=" ".join(replace_invisible(title).split())))
+    open_ask_page(t("library.question", title=to_single_line(replace_invisible(title))))
 
 
-def ask_in_notebook(notebook: str) -> None:
-    """Open the Ask page with the documents of a notebook as only source."""
-    _open_ask_page("", notebook)
-
-
-def _open_ask_page(question: str, notebook: str = "") -> None:
+def open_ask_page(question: str = "", notebook: str = "") -> None:
+    """Open the Ask page with the library, or a notebook of it, as only source."""
     limits = st.session_state.get("limits") or get_application().services_for(current_owner()).default_options()
     update = {"sources": ("library",), "notebook": notebook}
     st.session_state.limits = limits.model_copy(update=update)
@@ -93,3 +89,25 @@ def _open_ask_page(question: str, notebook: str = "") -> None:
         st.session_state.pop(key, None)
     st.session_state.question = question
     st.switch_page(page_script("ask"), query_params={"lang": current_language()})
+
+
+def draw_page_buttons(name: str, first_index: int, page_size: int, total: int) -> None:
+    """Draw the buttons to the pages before and after the one that begins at `first_index`.
+
+    The session holds the first index of the shown page as `NAME_first`.
+    """
+    for step, label, is_disabled in (
+        (-page_size, "back", not first_index),
+        (page_size, "next", first_index + page_size >= total),
+    ):
+        st.button(
+            t("library.back" if step < 0 else "library.next"),
+            key=f"{name}_{label}",
+            disabled=is_disabled,
+            on_click=_set_first_index,
+            args=(name, max(0, first_index + step)),
+        )
+
+
+def _set_first_index(name: str, first_index: int) -> None:
+    st.session_state[f"{name}_first"] = first_index

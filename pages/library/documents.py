@@ -8,12 +8,13 @@ import pandas as pd
 import streamlit as st
 
 from pages.library import display, notebooks
-from pages.shared import errors, login
+from pages.shared import errors, layout, login
 from pages.shared.escaping import escape_markdown, web_url
 from pages.shared.localization import day_column_format, format_local_time, format_number, t
 from research import DocumentEntry, DocumentQuery, Library
 
 PAGE_SIZE = 50
+MAX_UNSCROLLED_ROWS = 15
 SORT_ORDERS = ("added", "title", "name", "kind", "language", "published", "passages")
 FILTER_KEYS = ("list_text", "list_kind", "list_language", "list_year")
 
@@ -86,14 +87,9 @@ def _draw_filters(library: Library, is_sample: bool | None) -> DocumentQuery:
         text = st.text_input(t("library.filter"), key="list_text", max_chars=200, width=320)
         label = " · ".join([t("library.narrow"), *([format_number(filter_count)] if filter_count else [])])
         with st.popover(label, icon=":material/tune:", key="narrow"):
-            chosen = [
-                _draw_choice(name, labels, counts)
-                for name, labels, counts in (
-                    ("kind", kinds, totals.by_kind),
-                    ("language", languages, totals.by_language),
-                    ("year", years, totals.by_year),
-                )
-            ]
+            kind = _draw_choice("kind", kinds, totals.by_kind)
+            language = _draw_choice("language", languages, totals.by_language)
+            year = _draw_choice("year", years, totals.by_year)
             orders = {name: t(f"order.{name}") for name in SORT_ORDERS}
             order = st.selectbox(t("library.order"), list(orders), format_func=orders.__getitem__, key="list_order")
             if "list_down" not in st.session_state:
@@ -101,9 +97,9 @@ def _draw_filters(library: Library, is_sample: bool | None) -> DocumentQuery:
             down = st.toggle(t("library.descending"), key="list_down")
     return DocumentQuery(
         text=text.strip(),
-        kind=chosen[0],
-        language=chosen[1],
-        year=chosen[2],
+        kind=kind,
+        language=language,
+        year=year,
         is_sample=is_sample,
         sort_field=order or "added",
         is_descending=down,
@@ -112,13 +108,12 @@ def _draw_filters(library: Library, is_sample: bool | None) -> DocumentQuery:
 
 def _draw_choice(name: str, labels: dict[str, str], counts: dict[str, int]) -> str:
     """Draw the choice of one value, each with its number of documents. Return "" for any."""
-    label = {"kind": "library.kind", "language": "library.language", "year": "library.year"}[name]
     options = {"": t("library.any")}
     options |= {value: f"{text} · {format_number(counts.get(value, 0))}" for value, text in labels.items()}
     key = f"list_{name}"
     if st.session_state.get(key, "") not in ("", *labels):
         st.session_state[key] = ""
-    return st.selectbox(t(label), list(options), format_func=options.__getitem__, key=key) or ""
+    return st.selectbox(t(f"library.{name}"), list(options), format_func=options.__getitem__, key=key) or ""
 
 
 def _clear_filters() -> None:
@@ -152,7 +147,7 @@ def _draw_table(entries: list[DocumentEntry], first_index: int) -> list[Document
         placeholder="",
         on_select="rerun",
         selection_mode="multi-row",
-        height=min(35 * (len(rows) + 1) + 3, 560),
+        height=layout.table_height(len(rows), MAX_UNSCROLLED_ROWS),
         column_config={
             "title": st.column_config.TextColumn(t("library.col.title"), width=290),
             "name": st.column_config.TextColumn(t("library.col.name"), width=170),
@@ -202,24 +197,7 @@ def _draw_actions(
         }
         st.caption(t("library.span", **span), width="content")
         if total > PAGE_SIZE:
-            st.button(
-                t("library.back"),
-                key="list_back",
-                disabled=not first_index,
-                on_click=_go_to,
-                args=(first_index - PAGE_SIZE,),
-            )
-            st.button(
-                t("library.next"),
-                key="list_next",
-                disabled=first_index + PAGE_SIZE >= total,
-                on_click=_go_to,
-                args=(first_index + PAGE_SIZE,),
-            )
-
-
-def _go_to(first_index: int) -> None:
-    st.session_state.list_first = max(0, first_index)
+            display.draw_page_buttons("list", first_index, PAGE_SIZE, total)
 
 
 # Removal and restoration

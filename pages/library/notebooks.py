@@ -39,7 +39,7 @@ def choose_notebook() -> tuple[str, tuple[str, ...] | None]:
         if not picked:
             return "", None
         if st.button(t("notebook.ask"), key="notebook_ask", icon=":material/forum:"):
-            display.ask_in_notebook(picked)
+            display.open_ask_page(notebook=picked)
         with st.popover(t("notebook.rename"), key="notebook_rename", type="tertiary"):
             st.text_input(
                 t("notebook.new_name"),

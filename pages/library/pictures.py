@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import streamlit as st
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from pages.middleware.access import SCANS_PATH
+from pages.shared.paths import base_path
 from research import Passage, StoreError, get_application
 
 
 def picture_url(document_id: int, page_number: int) -> str:
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    return f"{f'/{base}' if base else ''}{SCANS_PATH}{document_id}/{page_number}"
+    return f"{base_path()}{SCANS_PATH}{document_id}/{page_number}"
 
 
 def passage_picture_url(document_name: str, passage: Passage) -> str:

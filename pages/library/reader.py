@@ -90,11 +90,13 @@ def _remove_document(library: Library, document_id: int) -> None:
 
 def _draw_passages(library: Library, entry: DocumentEntry, offset: int) -> None:
     """Draw one page of passages, with each heading and page number where it begins."""
-    if "reader_at" not in st.session_state:
-        st.session_state.reader_at = (
+    if "reader_page_first" not in st.session_state:
+        st.session_state.reader_page_first = (
             library.passage_index(entry.id, offset) // PASSAGES_PER_PAGE * PASSAGES_PER_PAGE if offset >= 0 else 0
         )
-    first = min(st.session_state.reader_at, max(0, entry.passage_count - 1) // PASSAGES_PER_PAGE * PASSAGES_PER_PAGE)
+    first = min(
+        st.session_state.reader_page_first, max(0, entry.passage_count - 1) // PASSAGES_PER_PAGE * PASSAGES_PER_PAGE
+    )
     parts = library.list_excerpts(entry.id, first, PASSAGES_PER_PAGE)
     st.divider()
     heading: tuple[str, int | None] = ("", None)
@@ -131,20 +133,6 @@ def _draw_pager(entry: DocumentEntry, first_index: int, count: int) -> None:
     if entry.passage_count <= PASSAGES_PER_PAGE:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        for step, key, is_disabled in (
-            (-PASSAGES_PER_PAGE, "back", first_index == 0),
-            (PASSAGES_PER_PAGE, "next", first_index + PASSAGES_PER_PAGE >= entry.passage_count),
-        ):
-            st.button(
-                t("library.back") if step < 0 else t("library.next"),
-                key=f"reader_{key}_page",
-                disabled=is_disabled,
-                on_click=_go_to,
-                args=(first_index + step,),
-            )
+        display.draw_page_buttons("reader_page", first_index, PASSAGES_PER_PAGE, entry.passage_count)
         span = {"first": format_number(first_index + 1), "last": format_number(first_index + count)}
         st.caption(t("reader.span", n=format_number(entry.passage_count), **span), width="content")
-
-
-def _go_to(first_index: int) -> None:
-    st.session_state.reader_at = first_index

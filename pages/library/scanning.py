@@ -12,14 +12,6 @@ from research import OCR_INSTALL, Library, Scan, get_application, page_ranges
 
 POLL_SECONDS = 1.0  # interval of progress updates
 MAX_DOCUMENTS = 12  # listed
-REASON_MESSAGES = {
-    "pixels": "scan.pixels",
-    "memory": "scan.memory",
-    "damaged": "scan.damaged",
-    "slow": "scan.slow",
-    "ended": "scan.ended",
-    "characters": "scan.characters",
-}
 
 
 def draw(library: Library, document_id: int | None = None) -> None:
@@ -118,7 +110,7 @@ def _failure_text(scan: Scan, name: str) -> str:
             name=name,
             pages=format_page_list(page_ranges(numbers)),
             n=len(numbers),
-            why=t(REASON_MESSAGES[reason]),
+            why=t(f"scan.{reason}"),
         )
         for reason, numbers in pages.items()
     )

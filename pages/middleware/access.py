@@ -22,10 +22,12 @@ from collections.abc import Mapping, MutableMapping
 from datetime import UTC, datetime
 from typing import Any
 
-import streamlit as st
-from starlette.requests import cookie_parser
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse
 
 from pages.shared import login
+from pages.shared.paths import base_path
 from research import SettingError, StoreError
 
 log = logging.getLogger(__name__)
@@ -64,10 +66,8 @@ def request_visitor(scope: Mapping[str, Any]) -> login.Visitor:
     """
     if VISITOR_SCOPE_KEY in scope:
         return scope[VISITOR_SCOPE_KEY]  # type: ignore[no-any-return]
-    lines = [value for name, value in scope["headers"] if name == b"cookie"]
-    cookies = cookie_parser("; ".join(line.decode("latin-1") for line in lines))
     try:
-        return login.admit_visitor(read_claims(cookies), datetime.now(UTC))
+        return login.admit_visitor(read_claims(HTTPConnection(scope).cookies), datetime.now(UTC))
     except (SettingError, StoreError) as error:
         log.error("nobody can be let in: %s", error)
         return login.Visitor()
@@ -119,14 +119,18 @@ class AccessMiddleware:
         if scope["type"] == "http" and _is_protected(scope["path"]) and login.read_config().is_required:
             owner = "" if login.read_config().problem else request_owner(scope)
             if not owner:
-                await send_refusal(send, 403, b"Sign in first")
+                await refuse(403, "Sign in first")(scope, receive, send)
                 return
             if MEDIA_PATH in scope["path"] and (owner, file_id(scope["path"])) not in self._offered_files:
-                await send_refusal(send, 404, b"File not found")  # the same as for a missing file
+                await refuse(404, "File not found")(scope, receive, send)  # as for a missing file
                 return
-        elif scope["type"] == "http" and _is_path(scope["path"], SIGN_OUT_PATH) and login.read_config().is_required:
+        elif (
+            scope["type"] == "http"
+            and scope["path"].rstrip("/") == f"{base_path()}{SIGN_OUT_PATH}"
+            and login.read_config().is_required
+        ):
             if not await asyncio.to_thread(_end_sign_in, scope):
-                await send_refusal(send, 403, b"Sign out on a page of Sightline")
+                await refuse(403, "Sign out on a page of Sightline")(scope, receive, send)
                 return
         elif scope["type"] == "websocket" and login.read_config().is_required:
             send = self._record_offers(request_owner(scope), send)
@@ -170,28 +174,13 @@ def _is_same_origin(scope: Mapping[str, Any]) -> bool:
 
     https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header
     """
-    sites = [value for name, value in scope["headers"] if name == b"sec-fetch-site"]
-    return sites == [b"same-origin"]
+    return Headers(scope=scope).getlist("sec-fetch-site") == ["same-origin"]
 
 
 def _is_protected(path: str) -> bool:
-    return any(path.startswith(_mount_path(part)) for part in PROTECTED_PATHS)
+    return any(path.startswith(f"{base_path()}{part}") for part in PROTECTED_PATHS)
 
 
-def _is_path(path: str, server_path: str) -> bool:
-    return path.rstrip("/") == _mount_path(server_path)
-
-
-def _mount_path(server_path: str) -> str:
-    """Prefix a path of the server with its base path."""
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    return f"/{base}{server_path}" if base else server_path
-
-
-async def send_refusal(
-    send: Any, status: int, body: bytes, *extra_headers: tuple[bytes, bytes], message_type: str = "http.response"
-) -> None:
-    """Answer a request with a status and a plain-text body, and nothing more."""
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
-    await send({"type": f"{message_type}.start", "status": status, "headers": [*headers, *extra_headers]})
-    await send({"type": f"{message_type}.body", "body": body})
+def refuse(status: int, reason: str, **headers: str) -> PlainTextResponse:
+    """Return the response to a refused request: a status and one sentence, which nobody may store."""
+    return PlainTextResponse(reason, status, {"cache-control": "no-store", **headers})

@@ -10,10 +10,9 @@ from typing import Any
 from urllib.parse import quote
 
 import streamlit
-import streamlit as st
 
-from pages.middleware.access import send_refusal
-from pages.shared.paths import ASSETS_FOLDER
+from pages.middleware.access import refuse
+from pages.shared.paths import ASSETS_FOLDER, base_path
 
 STYLES = ("shell/fonts.css", "shell/shell.css")
 SCRIPTS = ("shell/zh.js", "shell/shell.js", "shell/keys.js")
@@ -87,9 +86,8 @@ def flatten_path(path: str) -> str:
     No page has a nested path, and the relative file addresses in the document would not resolve
     there.
     """
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    names = [name for name in path.strip("/").removeprefix(base).split("/") if name]
-    return quote("/".join(["", *filter(None, [base, "-".join(names)])])) if len(names) > 1 else ""
+    names = [name for name in path.removeprefix(base_path()).split("/") if name]
+    return quote(f"{base_path()}/{'-'.join(names)}") if len(names) > 1 else ""
 
 
 class DocumentMiddleware:
@@ -122,9 +120,9 @@ class DocumentMiddleware:
                 if message.get("more_body"):
                     return
                 if target := flatten_path(scope["path"]):
-                    query = scope["query_string"]
-                    location = target.encode() + (b"?" + query if query else b"")
-                    await send_refusal(send, 307, b"", (b"location", location))
+                    query = scope["query_string"].decode("latin-1")
+                    location = f"{target}?{query}" if query else target
+                    await refuse(307, "", location=location)(scope, receive, send)
                 else:
                     await _send_document(send, starts[0], customize_document(bytes(body)))
 

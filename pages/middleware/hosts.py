@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import streamlit as st
+from starlette.datastructures import Headers
 
-from pages.middleware.access import send_refusal
+from pages.middleware.access import refuse
 
-REFUSAL = b"This server is not known by that name. Its names are set in server.allowedHosts."
+REFUSAL = "This server is not known by that name. Its names are set in server.allowedHosts."
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -38,11 +39,6 @@ def parse_origin(text: str) -> Origin | None:
     return Origin(scheme, host.rstrip("."), DEFAULT_PORTS[scheme] if port is None else port)
 
 
-def header_values(scope: Any, header: bytes) -> list[str]:
-    """Return every value of a request header."""
-    return [value.decode("latin-1") for name, value in scope["headers"] if name == header]
-
-
 def is_allowed_host(scope: Any) -> bool:
     """Return True if the Host header matches `server.allowedHosts`.
 
@@ -51,7 +47,7 @@ def is_allowed_host(scope: Any) -> bool:
     """
     from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
-    hosts = header_values(scope, b"host")
+    hosts = Headers(scope=scope).getlist("host")
     return len(hosts) < 2 and is_host_allowed(hosts[0] if hosts else None)
 
 
@@ -62,7 +58,8 @@ def is_allowed_origin(scope: Any) -> bool:
     The origin of a page of this server has the host and port of the websocket's Host header. The
     scheme is compared only for wss: behind a proxy, an https page may arrive here as plain ws.
     """
-    origins, hosts = header_values(scope, b"origin"), header_values(scope, b"host")
+    headers = Headers(scope=scope)
+    origins, hosts = headers.getlist("origin"), headers.getlist("host")
     if not origins or not st.get_option("server.enableCORS"):
         return True
     origin = parse_origin(origins[0])
@@ -79,7 +76,7 @@ def normalize_host(scope: Any) -> Any:
 
     Streamlit compares Host and Origin literally, and some proxies add the default port.
     """
-    scheme = "".join(header_values(scope, b"origin")).partition(":")[0]
+    scheme = "".join(Headers(scope=scope).getlist("origin")).partition(":")[0]
     port = f":{DEFAULT_PORTS.get(scheme, '')}".encode()
     return scope | {
         "headers": [(name, value.removesuffix(port) if name == b"host" else value) for name, value in scope["headers"]]
@@ -94,7 +91,7 @@ class HostMiddleware:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http" and not is_allowed_host(scope):
-            await send_refusal(send, 421, REFUSAL)
+            await refuse(421, REFUSAL)(scope, receive, send)
         elif scope["type"] != "websocket":
             await self.app(scope, receive, send)
         elif is_allowed_host(scope) and is_allowed_origin(scope):

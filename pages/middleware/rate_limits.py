@@ -14,9 +14,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from starlette.requests import cookie_parser
+from starlette.requests import HTTPConnection
 
-from pages.middleware.access import request_owner, send_refusal
+from pages.middleware.access import refuse, request_owner
 from pages.shared import login
 
 UNLIMITED_PATHS = ("/static/", "/assets/", "/component/")  # static files
@@ -67,8 +67,7 @@ def request_clients(scope: Mapping[str, Any]) -> list[tuple[str, float]]:
     if login.read_config().is_required and (owner := request_owner(scope)):
         return [(f"owner {owner}", 1)]
     address = str((scope.get("client") or ("",))[0])
-    lines = [value.decode("latin-1") for name, value in scope["headers"] if name == b"cookie"]
-    cookie = cookie_parser("; ".join(lines)).get(BROWSER_COOKIE, "")[:200]
+    cookie = HTTPConnection(scope).cookies.get(BROWSER_COOKIE, "")[:200]
     return [(f"browser {address} {cookie}", 1), (f"address {address}", ADDRESS_FACTOR)]
 
 
@@ -94,13 +93,11 @@ class RateLimitMiddleware:
         if not wait:
             await self.app(scope, receive, send)
             return
-        retry_after = (b"retry-after", str(math.ceil(wait)).encode())
-        if kind != "socket":
-            await send_refusal(send, 429, b"Too many requests", retry_after)
-        elif "websocket.http.response" in scope.get("extensions", {}):
-            await send_refusal(send, 429, b"Too many connections", retry_after, message_type="websocket.http.response")
-        else:
+        if kind == "socket" and "websocket.http.response" not in scope.get("extensions", {}):
             await send({"type": "websocket.close", "code": 1008})
+            return
+        reason = "Too many connections" if kind == "socket" else "Too many requests"
+        await refuse(429, reason, **{"retry-after": str(math.ceil(wait))})(scope, receive, send)
 
     def _wait_seconds(self, scope: Any, kind: str) -> float:
         limit = RATE_LIMITS[kind]

@@ -10,8 +10,9 @@ from collections import OrderedDict
 from typing import Any, NamedTuple
 
 import streamlit as st
+from starlette.datastructures import Headers
 
-from pages.middleware.access import send_refusal
+from pages.middleware.access import refuse
 from pages.middleware.rate_limits import UPLOAD_PATH, request_clients
 
 MAX_PAGE_FILES, MAX_PAGE_BYTES = 5_000, 400_000_000  # per page
@@ -61,7 +62,7 @@ class UploadLimitMiddleware:
         while len(self._page_clients) > MAX_PAGES:
             self._page_clients.popitem(last=False)
         if self._exceeds_limits(page, client, new):
-            await send_refusal(send, 413, b"Too many files")
+            await refuse(413, "Too many files")(scope, receive, send)
             return
         self._pending[page] = self._pending.get(page, UploadTotal()).add(new)
         try:
@@ -90,7 +91,5 @@ def declared_size(scope: Any) -> int:
     Without the header, return the maximum.
     """
     limit = int(st.get_option("server.maxUploadSize")) * 1024 * 1024
-    for name, value in scope["headers"]:
-        if name == b"content-length" and value.isdigit():
-            return min(int(value), limit)
-    return limit
+    size = Headers(scope=scope).get("content-length", "")
+    return min(int(size), limit) if size.isascii() and size.isdigit() else limit

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.run import watch
-from pages.shared import errors, layout, run_navigation
+from pages.shared import errors, layout, run_navigation, run_options
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import format_local_time, run_query_params, source_name, t, value_label
+from pages.shared.localization import format_local_time, t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
-from research import QuestionError, RateLimitError, RunOptions, UnwatchableTopicError, get_application
+from research import RunOptions, UnwatchableTopicError, get_application
 
 MAX_REPORTS = 20
 
@@ -24,14 +23,7 @@ def draw_form() -> None:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             sections = st.slider(t("news.sections"), 1, 12, defaults.sections, key="sections")
             reflections = st.slider(t("news.reflections"), 0, 10, defaults.reflections, key="reflections")
-        sources = st.pills(
-            t("ask.sources"),
-            list(get_application().sources),
-            selection_mode="multi",
-            default=list(defaults.sources),
-            format_func=lambda name: escape_markdown(source_name(name)),
-            key="news_sources",
-        )
+        sources = run_options.draw_sources("news_sources", defaults.sources)
         with st.container(horizontal=True, vertical_alignment="center"):
             submitted = st.form_submit_button(
                 t("news.start"), type="primary", key="report", icon=":material/newspaper:", shortcut="Ctrl+Enter"
@@ -41,7 +33,7 @@ def draw_form() -> None:
         update = {
             "sections": sections,
             "reflections": reflections,
-            "sources": tuple(sources),
+            "sources": sources,
             "approve": outline_requested,
         }
         start_report(topic, defaults.model_copy(update=update))
@@ -51,43 +43,46 @@ def start_report(topic: str, options: RunOptions) -> None:
     if not options.sources:
         st.error(t("ask.no_sources"))
         return
-    try:
-        report = get_application().start_report(topic, options=options, owner=current_owner())
-    except (QuestionError, RateLimitError) as error:
-        run_navigation.draw_start_error(error)
-        return
-    run_navigation.show_run(report)
-    st.rerun()
+    with run_navigation.catch_start_errors():
+        run_navigation.open_run(get_application().start_report(topic, options=options, owner=current_owner()))
 
 
 def draw_earlier_reports() -> None:
     """Draw links to earlier reports, the latest first."""
     reports = [
         report for report in get_application().runs.recent_runs(owner=current_owner()) if report.options.sections
-    ][:MAX_REPORTS]
+    ]
     if reports:
         layout.draw_section_title(t("news.earlier"))
-    for report in reports:
+    for report in reports[:MAX_REPORTS]:
         with errors.catch_row_errors(), st.container(horizontal=True, vertical_alignment="center"):
-            st.page_link(
-                page_script("news"),
-                label=escape_markdown(report.question, 100),
-                query_params=run_query_params(report.id),
-            )
-            st.badge(
-                escape_markdown(value_label("run", report.status)),
-                color=run_navigation.STATUS_COLORS.get(report.status, "orange"),
-            )
+            run_navigation.draw_run_link(report.id, escape_markdown(report.question, 100), page="news")
+            run_navigation.draw_status_badge(report.status)
             st.caption(format_local_time(report.created), width="content")
 
 
 def draw_watched_topics() -> None:
-    """Draw the watched topics of the owner."""
-    watch.draw_table(
-        get_application().watches.all(owner=current_owner()),
-        refresh_topic,
-        lambda id_: get_application().watches.remove(id_, owner=current_owner()),
-    )
+    """Draw the watched topics, each with its last report and buttons to refresh and remove it."""
+    topics = get_application().watches.all(owner=current_owner())
+    if topics:
+        layout.draw_section_title(t("watch.title"))
+    for topic in topics:
+        with errors.catch_row_errors(), st.container(horizontal=True, vertical_alignment="center"):
+            if topic.latest:
+                run_navigation.draw_run_link(topic.latest, escape_markdown(topic.topic, 100), page="news")
+            else:
+                st.markdown(f":material/error: {escape_markdown(topic.topic, 100)}", width="content")
+                st.caption(t("history.unreadable"), width="content")
+            if topic.changed is not None:
+                key = "watch.changed" if topic.changed else "watch.same"
+                st.badge(t(key), color="orange" if topic.changed else "gray")
+            if topic.updated:
+                st.caption(format_local_time(topic.updated), width="content")
+            if topic.latest and st.button(t("watch.again"), key=f"look_again_{topic.id}", icon=":material/refresh:"):
+                refresh_topic(topic.id)
+            if st.button(t("watch.drop"), key=f"unwatch_{topic.id}", type="tertiary"):
+                get_application().watches.remove(topic.id, owner=current_owner())
+                st.rerun()
 
 
 def refresh_topic(watch_id: str) -> None:
@@ -97,8 +92,7 @@ def refresh_topic(watch_id: str) -> None:
     except UnwatchableTopicError:
         st.error(t("watch.gone_topic"))
         return
-    run_navigation.show_run(update)
-    st.rerun()
+    run_navigation.open_run(update)
 
 
 def draw_setup_hint() -> None:
@@ -121,8 +115,8 @@ def draw_start_page() -> None:
 run_navigation.set_last_run_key(run_navigation.LAST_REPORT_KEY)
 selected_run = run_navigation.current_run()
 if selected_run is not None:
-    from pages.run import view as run  # slow to import, and not needed for the form
+    from pages.run import view  # slow to import, and not needed for the form
 
-    run.draw(selected_run)
+    view.draw(selected_run)
 else:
     draw_start_page()

@@ -10,12 +10,11 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import failure_display, layout
+from pages.shared import failure_display, layout, place_files, place_text, run_navigation
 from pages.shared import place_map as maps
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import current_language, format_local_time, format_number, run_query_params, t
+from pages.shared.localization import current_language, format_local_time, format_number, t
 from pages.shared.login import current_owner
-from pages.shared.paths import page_script
 from research import (
     DistanceMatrix,
     Failure,
@@ -80,7 +79,7 @@ def draw_nearby_form() -> None:
             t("places.radius"),
             RADII_METRES,
             value=1000,
-            format_func=maps.format_distance,
+            format_func=place_text.format_distance,
             key="places_radius",
         )
         submitted = draw_submit_button(button, "places_search", t("places.search"), ":material/search:")
@@ -137,7 +136,7 @@ def draw_itinerary_form() -> None:
 
 
 def draw_travel_mode_choice(container: Any, key: str) -> None:
-    names = {means: t(maps.TRAVEL_MODES[means][0]) if means else t("places.any_means") for means in TRAVEL_MODES}
+    names = {means: t(f"map.{means}") if means else t("places.any_means") for means in TRAVEL_MODES}
     container.selectbox(t("places.means"), TRAVEL_MODES, format_func=names.__getitem__, key=key)
 
 
@@ -154,7 +153,7 @@ def read_place(key: str) -> str | tuple[float, float]:
     text = st.session_state[key].strip()
     if not text:
         st.error(t("places.nowhere"))
-    return maps.parse_coordinates(text) or text
+    return place_text.parse_coordinates(text) or text
 
 
 def draw_quota() -> None:
@@ -184,7 +183,7 @@ def clicked_area() -> SearchArea | None:
     where = st.session_state.get("places_where", "")
     if not where or where != st.session_state.get("places_pin"):
         return None
-    lng, lat = maps.parse_coordinates(where) or (0.0, 0.0)
+    lng, lat = place_text.parse_coordinates(where) or (0.0, 0.0)
     radius = st.session_state.get("places_radius", 1000)
     return SearchArea(name=t("places.centre"), lng=lng, lat=lat, radius=radius)
 
@@ -228,12 +227,7 @@ def draw_card_actions(recorded_place: RecordedPlace) -> None:
     if st.button(t("places.around"), key="places_around", on_click=fill_in, icon=":material/my_location:"):
         st.rerun()
     for run, question in list(zip(recorded_place.runs, recorded_place.questions, strict=False))[:5]:
-        st.page_link(
-            page_script("ask"),
-            label=escape_markdown(question, 60),
-            icon=":material/search:",
-            query_params=run_query_params(run),
-        )
+        run_navigation.draw_run_link(run, escape_markdown(question, 60), ":material/search:")
 
 
 # Filters
@@ -253,8 +247,8 @@ def filter_places(recorded_places: Sequence[RecordedPlace]) -> tuple[list[Record
         text = st.text_input(t("places.text"), key="places_text", width=160).strip().casefold()
         kinds = st.multiselect(
             t("places.category"),
-            distinct_values(maps.category(item.place) for item in recorded_places),
-            format_func={kind: t(name) for kind, (name, _) in maps.CATEGORIES.items()}.__getitem__,
+            distinct_values(place_text.category(item.place) for item in recorded_places),
+            format_func={name: t(f"map.{name}") for name in place_text.CATEGORY_NAMES}.__getitem__,
             key="places_kinds",
             placeholder=t("places.any"),
             width=180,
@@ -281,10 +275,8 @@ def filter_places(recorded_places: Sequence[RecordedPlace]) -> tuple[list[Record
             width=240,
         )
     if question == "last" and last:
-        ids = {place.id for place in last.places}
-        candidates = [item for item in recorded_places if item.place.id in ids]
-        order = {place.id: n for n, place in enumerate(last.places)}
-        candidates.sort(key=lambda item: order[item.place.id])
+        by_id = {item.place.id: item for item in recorded_places}
+        candidates = [by_id[id_] for id_ in dict.fromkeys(place.id for place in last.places) if id_ in by_id]
         shown_search = last
     else:
         candidates = [item for item in recorded_places if not question or question in item.runs]
@@ -292,7 +284,7 @@ def filter_places(recorded_places: Sequence[RecordedPlace]) -> tuple[list[Record
     matches = [
         item
         for item in candidates
-        if (not kinds or maps.category(item.place) in kinds)
+        if (not kinds or place_text.category(item.place) in kinds)
         and (not cities or item.place.city in cities)
         and (item.place.rating or 0) >= min_rating
         and text in searchable_text(item.place)
@@ -363,17 +355,19 @@ def draw_comparison(recorded_places: Sequence[RecordedPlace]) -> None:
     layout.draw_section_title(t("places.compare"))
     places = [item.place for item in recorded_places]
     rows = [
-        (t("places.category"), [maps.category_name(place) for place in places]),
-        (t("places.rated"), [maps.format_rating(place) for place in places]),
-        (t("places.price"), [maps.format_cost(place) for place in places]),
+        (t("places.category"), [place_text.category_name(place) for place in places]),
+        (t("places.rated"), [place_text.format_rating(place) for place in places]),
+        (t("places.price"), [place_text.format_cost(place) for place in places]),
         (t("places.hours"), [place.hours for place in places]),
-        (t("places.distance"), [maps.format_distance(place.distance) for place in places]),
+        (t("places.distance"), [place_text.format_distance(place.distance) for place in places]),
         (t("places.address"), [f"{place.district} {place.address}".strip() for place in places]),
         (t("places.phone"), [place.phone for place in places]),
         (t("places.retrieved"), [format_local_time(item.retrieved) for item in recorded_places]),
     ]
     table = [
-        table_row("", [f"**{escape_markdown(maps.display_name(place, current_language()), 120)}**" for place in places])
+        table_row(
+            "", [f"**{escape_markdown(place_text.display_name(place, current_language()), 120)}**" for place in places]
+        )
     ]
     table.append(table_row("---", ["---"] * len(places)))
     table += [
@@ -403,9 +397,9 @@ def draw_itinerary(recorded_places: Sequence[RecordedPlace], itinerary: Itinerar
     stops = [by_id[place.id] for place in itinerary.places]
     metres = sum(leg.metres or 0 for leg in itinerary.legs)
     timed = [leg.seconds for leg in itinerary.legs if leg.seconds is not None]
-    parts = [t("places.stops", n=format_number(len(stops))), maps.format_distance(metres)]
+    parts = [t("places.stops", n=format_number(len(stops))), place_text.format_distance(metres)]
     if timed:
-        parts.append(maps.format_minutes(sum(timed)))
+        parts.append(place_text.format_minutes(sum(timed)))
     st.markdown(escape_markdown(" · ".join(parts)))
     if any(leg.direct for leg in itinerary.legs):
         st.caption(t("places.straight_help"))
@@ -413,7 +407,7 @@ def draw_itinerary(recorded_places: Sequence[RecordedPlace], itinerary: Itinerar
         st.info(t("places.day_failed", why=failure_text(itinerary.failure)))
         draw_failure_details(itinerary.failure)
     maps.draw(stops, key="day", routes=itinerary.legs, is_ordered=True)
-    maps.draw_downloads(stops, (), t("places.day_title"), file_stem("day"), key="day", routes=itinerary.legs)
+    place_files.draw_downloads(stops, (), t("places.day_title"), file_stem("day"), key="day", routes=itinerary.legs)
 
 
 def draw_distances(distances: DistanceMatrix) -> None:
@@ -423,13 +417,13 @@ def draw_distances(distances: DistanceMatrix) -> None:
         st.info(failure_text(failure))
         draw_failure_details(failure)
         return
-    st.caption(t("places.table_help", means=t(maps.TRAVEL_MODES[distances.means][0])))
+    st.caption(t("places.table_help", means=t(f"map.{distances.means}")))
     names = [f"**{escape_markdown(name, 60)}**" for name in distances.names]
     rows = [table_row("", names), table_row("---", ["---"] * len(names))]
     for name, row_metres, row_seconds in zip(names, distances.metres, distances.seconds, strict=True):
         cells = []
         for metres, seconds in zip(row_metres, row_seconds, strict=True):
-            parts = [maps.format_distance(metres), maps.format_minutes(seconds) if seconds else ""]
+            parts = [place_text.format_distance(metres), place_text.format_minutes(seconds) if seconds else ""]
             cells.append(" · ".join(filter(None, parts)) or "–")
         rows.append(table_row(name, cells))
     with st.container(key="places_table_drawn"):
@@ -455,7 +449,7 @@ def draw_results(recorded_places: Sequence[RecordedPlace], pin: SearchArea | Non
     route_lines = [item.way for item in search.evidence if item.way] if search else []
     for centre in centres[:1]:
         if centre.radius:
-            label = t("places.within", name=centre.name, far=maps.format_distance(centre.radius))
+            label = t("places.within", name=centre.name, far=place_text.format_distance(centre.radius))
             st.caption(escape_markdown(label, 200))
     if pin and any(is_searched(pin, centre) for centre in centres):
         pin = None  # the circle of the searched area is there already
@@ -478,7 +472,7 @@ def draw_results(recorded_places: Sequence[RecordedPlace], pin: SearchArea | Non
         message_key = "places.export_chosen" if selected else "places.export_shown"
         st.caption(t(message_key, n=format_number(len(exported))))
         lines = () if selected else route_lines
-        maps.draw_downloads(exported, centres, t("places.title"), file_stem("places"), key=MAP_KEY, routes=lines)
+        place_files.draw_downloads(exported, centres, t("places.title"), file_stem("places"), key=MAP_KEY, routes=lines)
     if COMPARED_RANGE[0] <= len(selected) <= COMPARED_RANGE[1]:
         draw_comparison(selected)
     ids = {item.place.id for item in selected}
@@ -494,7 +488,7 @@ layout.draw_header(t("places.title"), t("places.lead"))
 pin = clicked_area()
 draw_search()
 st.caption(t("places.pinned", at=st.session_state.places_where) if pin else t("places.click"))
-if every := get_application().store.recorded_places(current_owner()):
-    draw_results(every, pin)
+if found_places := get_application().store.recorded_places(current_owner()):
+    draw_results(found_places, pin)
 else:
     draw_sample_map(pin)

@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from pages.library import pictures
-from pages.run import notes, text_fragments
-from pages.run import support as standing
+from pages.run import notes, support_texts, text_fragments
 from pages.shared import help_topics, layout
 from pages.shared.escaping import escape_markdown, web_url
 from pages.shared.localization import (
@@ -72,7 +71,7 @@ def draw(report: Report, cited: CitedAnswer) -> None:
     """Draw the answer of a report with its title, byline, support counts and notes."""
     with st.container(key="answer_title"):  # hidden by CSS; for screen readers
         layout.draw_section_title(t("answer.title"))
-    _draw(report, cited, standing.answer_support(report, cited))
+    _draw(report, cited, support_texts.answer_support(report, cited))
     with st.container(horizontal=True, vertical_alignment="center", key="byline"):
         byline = f"{t('answer.by')}: {escape_markdown(cited.answer.author)} · {format_local_time(cited.answer.made)}"
         st.caption(byline, width="content")
@@ -106,8 +105,8 @@ def _draw(report: Report, cited: CitedAnswer, support: AnswerSupport | None) -> 
         "page": LANGUAGE_TAGS[current_language()],
         "draft": support is None,
         "lead": opening.text,
-        "summary": standing.summarize(support, cited) if support else None,
-        "uses": standing.source_uses(support, cited) if support else {},
+        "summary": support_texts.summarize(support, cited) if support else None,
+        "uses": support_texts.source_uses(support, cited) if support else {},
         "blocks": [block for block in blocks if not _repeats_question(block, report)],
         "suggestions": cited.answer.suggestions[:MAX_SUGGESTIONS],
         "words": {
@@ -181,7 +180,7 @@ def build_blocks(
         {source.number: source.evidence for source in cited.sources},
         row_cells or {},
         {at: sentence for sentence in support.sentences for at in sentence.spans},
-        standing.sentence_marks(support, cited),
+        support_texts.sentence_marks(support, cited),
         passage_notes or {},
     )
     out: list[dict[str, Any]] = []
@@ -202,17 +201,15 @@ def build_blocks(
 
 def _fold_rows(blocks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Fold consecutive quotes of database rows into one block; their table shows them as well."""
-    for is_row, group in groupby(blocks, key=_is_row_quote):
+    for is_row, group in groupby(
+        blocks, key=lambda block: block["kind"] == "quote" and any("cells" in cite for cite in block["cites"])
+    ):
         quotes = list(group)
         if is_row and len(quotes) > 1:
             label = t("rows.cited", n=len(quotes))
             yield {"kind": "rows", "at": quotes[0]["at"], "text": label, "items": quotes}
         else:
             yield from quotes
-
-
-def _is_row_quote(block: dict[str, Any]) -> bool:
-    return block["kind"] == "quote" and any("cells" in cite for cite in block["cites"])
 
 
 def _span_block(index: int, numbered_span: NumberedSpan, context: AnswerContext) -> dict[str, Any]:
@@ -283,7 +280,7 @@ def _source_citation(index: int, numbered_span: NumberedSpan, number: int, conte
         "where": " · ".join(filter(None, [notice_text(evidence), title, shown["heading"]])),
         **shown,
         "more": [show(*other) for other in others],
-        "code": _statement_sql(evidence),
+        "code": evidence.locator if kind == "database" and not evidence.place else "",  # SQL statement
         "facts": f"{_date_text(evidence)} · {t('answer.retrieved')} {format_local_time(evidence.retrieved)}",
         "notice": notice_text(evidence),
         "url": text_fragments.passage_url(evidence, passage, start, end) or web_url(evidence.also),
@@ -328,22 +325,13 @@ def notice_text(evidence: Evidence) -> str:
     return t(f"notice.{evidence.notice}") if evidence.notice else ""
 
 
-def _statement_sql(evidence: Evidence) -> str:
-    """Return the SQL of evidence that is a statement with its rows, else an empty string."""
-    if evidence.kind != "database" or evidence.place:
-        return ""
-    return evidence.locator
-
-
-def _passage_data(
-    passage: Passage, start: int, end: int, evidence_kind: str = "", row_cells: RowCells | None = None
-) -> dict[str, Any]:
+def _passage_data(passage: Passage, start: int, end: int, evidence_kind: str, row_cells: RowCells) -> dict[str, Any]:
     """Return a passage split into the text before, in and after the cited range.
 
     An empty range marks nothing. A row of a database is returned as its cells.
     """
     if evidence_kind == "database":
-        return _row_data(passage, row_cells or {})
+        return _row_data(passage, row_cells)
     heading = passage.heading
     if passage.page:
         heading = " · ".join(filter(None, [heading, t("answer.page", n=passage.page)]))
@@ -376,15 +364,14 @@ def _row_data(passage: Passage, row_cells: RowCells) -> dict[str, Any]:
         if passage.id in row_cells:
             data |= {"after": "", "cells": row_cells[passage.id]}
     elif count_match := _ROW_COUNT.fullmatch(passage.text):
-        text = t("rows.found_more", n=count_match[1]) if count_match[2] else t("rows.found", n=count_match[1])
-        data["after"] = text
+        data["after"] = t("rows.found_more" if count_match[2] else "rows.found", n=count_match[1])
     elif passage.heading == "SQL":
         data["after"] = ""
     return data
 
 
 def _cited_ranges(
-    numbered_span: NumberedSpan, evidence: Evidence, sentence: CheckedSentence | None = None
+    numbered_span: NumberedSpan, evidence: Evidence, sentence: CheckedSentence | None
 ) -> list[tuple[Passage, int, int]]:
     """Return the cited passages of a source, each with the start and end of the cited range.
 

@@ -18,7 +18,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import layout
-from pages.shared.escaping import escape_markdown, web_url
+from pages.shared.escaping import escape_markdown, to_single_line, web_url
 from pages.shared.localization import format_number, t
 from research import QueryResult
 
@@ -154,11 +154,7 @@ def draw(query_result: QueryResult, display_result: QueryResult, key: str) -> No
             required=True,
         )
     labels = {"measure": _shorten(names[measure]), "label": _shorten(names[choice.label_column])}
-    title = {
-        "bar": t("rows.chart_bar", **labels),
-        "line": t("rows.chart_line", **labels),
-        "points": t("rows.chart_points", **labels),
-    }[choice.kind]
+    title = t(f"rows.chart_{choice.kind}", **labels)
     st.altair_chart(build_chart(display_result, choice, measure), key=f"chart_{key}", alt=title)
     if choice.kind == "bar" and sum(row[measure] is not None for row in query_result.rows) > MAX_BARS:
         st.caption(t("rows.chart_top", n=format_number(MAX_BARS)))
@@ -178,8 +174,9 @@ def build_chart(query_result: QueryResult, choice: ChartChoice, measure_column: 
     ]
     if choice.kind == "bar":
         return build_bar_chart(records, names)
-    build = {"line": _build_line_chart, "points": _build_point_chart}[choice.kind]
-    return build(records, names, is_dated=query_result.types[choice.label_column] == "date")
+    if choice.kind == "points":
+        return _build_point_chart(records, names)
+    return _build_line_chart(records, names, is_dated=query_result.types[choice.label_column] == "date")
 
 
 def build_bar_chart(records: list[dict[str, Any]], titles: dict[str, str]) -> alt.Chart:
@@ -217,13 +214,12 @@ def build_bar_chart(records: list[dict[str, Any]], titles: dict[str, str]) -> al
 
 
 def _build_line_chart(records: list[dict[str, Any]], titles: dict[str, str], *, is_dated: bool) -> alt.Chart:
-    has_series = bool(records) and "series" in records[0]
     if is_dated:
         for line in records:
             day = date.fromisoformat(line["label"])
             line["label"] = datetime(day.year, day.month, day.day)
         x_axis = alt.X("label:T", title=_shorten(titles["label"]))
-        label_tooltip = alt.Tooltip("label:T", title=_tooltip_title(titles["label"]), format="%Y-%m-%d")
+        tooltips = _build_tooltips(titles, "label:T", "%Y-%m-%d")
     else:  # years, written without a thousands separator
         x_axis = alt.X(
             "label:Q",
@@ -231,35 +227,34 @@ def _build_line_chart(records: list[dict[str, Any]], titles: dict[str, str], *, 
             axis=alt.Axis(format="d", tickMinStep=1),
             scale=alt.Scale(zero=False, nice=False),
         )
-        label_tooltip = alt.Tooltip("label:Q", title=_tooltip_title(titles["label"]), format="d")
+        tooltips = _build_tooltips(titles, "label:Q", "d")
     encoding = {
         "x": x_axis,
         "y": alt.Y("value:Q", title=_shorten(titles["value"])),
-        "tooltip": [label_tooltip, _build_tooltips(titles)[1]],
+        "tooltip": tooltips,
     }
-    if has_series:
+    if records and "series" in records[0]:
         encoding["color"] = alt.Color("series:N", title=None, legend=alt.Legend(orient="top"))
     return alt.Chart(pd.DataFrame(records)).mark_line(point=True).encode(**encoding)
 
 
-def _build_point_chart(records: list[dict[str, Any]], titles: dict[str, str], *, is_dated: bool) -> alt.Chart:
+def _build_point_chart(records: list[dict[str, Any]], titles: dict[str, str]) -> alt.Chart:
     return (
         alt.Chart(pd.DataFrame(records))
         .mark_point(filled=True, size=60)
         .encode(
             x=alt.X("label:Q", title=_shorten(titles["label"]), scale=alt.Scale(zero=False)),
             y=alt.Y("value:Q", title=_shorten(titles["value"]), scale=alt.Scale(zero=False)),
-            tooltip=[
-                alt.Tooltip("label:Q", title=_tooltip_title(titles["label"])),
-                alt.Tooltip("value:Q", title=_tooltip_title(titles["value"])),
-            ],
+            tooltip=_build_tooltips(titles, "label:Q"),
         )
     )
 
 
-def _build_tooltips(titles: dict[str, str]) -> list[alt.Tooltip]:
+def _build_tooltips(
+    titles: dict[str, str], label_field: str = "label:N", label_format: Any = alt.Undefined
+) -> list[alt.Tooltip]:
     return [
-        alt.Tooltip("label:N", title=_tooltip_title(titles["label"])),
+        alt.Tooltip(label_field, title=_tooltip_title(titles["label"]), format=label_format),
         alt.Tooltip("value:Q", title=_tooltip_title(titles["value"])),
     ]
 
@@ -274,5 +269,4 @@ def _tooltip_title(name: str) -> str:
 
 
 def _shorten(text: str) -> str:
-    text = " ".join(text.split()).encode("utf-8", "replace").decode()
-    return text if len(text) <= MAX_LABEL_CHARS else text[: MAX_LABEL_CHARS - 1] + "…"
+    return to_single_line(text, MAX_LABEL_CHARS).encode("utf-8", "replace").decode()

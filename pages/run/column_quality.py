@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -32,16 +33,23 @@ def draw(report: Report, grid: Grid, cells: Sequence[Cell]) -> None:
     key = report.run.id[:8]
     with st.expander(t("tables.columns_sure"), key=f"sure_{key}", icon=":material/fact_check:"):
         _draw_quality(report, grid, cells)
-    charted = {c.id: c for c in grid.columns if c.type == "number" and _has_bars(c, grid, cells)}
+    row_ids = [row.id for row in grid.rows]
+    series = {c.id: chart_column(c, row_ids, cells) for c in grid.columns if c.type == "number"}
+    charted = {c.id: c for c in grid.columns if c.id in series and len(series[c.id].bars) >= MIN_BARS}
     if not charted:
         return
     with st.expander(t("tables.chart"), key=f"charts_{key}", icon=":material/bar_chart:"):
-        first = next(iter(charted))
-        chosen = first if len(charted) == 1 else st.pills(
-            t("tables.column"), list(charted), default=first, required=True, key=f"charted_{key}",
-            format_func=lambda id_: escape_markdown(charted[id_].name, chart.MAX_LABEL_CHARS),
-        )  # fmt: skip
-        _draw_chart(charted[chosen], grid, cells, key)
+        chosen = next(iter(charted))
+        if len(charted) > 1:
+            chosen = st.pills(
+                t("tables.column"),
+                list(charted),
+                default=chosen,
+                required=True,
+                key=f"charted_{key}",
+                format_func=lambda id_: escape_markdown(charted[id_].name, chart.MAX_LABEL_CHARS),
+            )
+        _draw_chart(charted[chosen], series[chosen], grid, cells, key)
 
 
 def _draw_quality(report: Report, grid: Grid, cells: Sequence[Cell]) -> None:
@@ -72,13 +80,8 @@ def _draw_quality(report: Report, grid: Grid, cells: Sequence[Cell]) -> None:
     )
 
 
-def _has_bars(column: Column, grid: Grid, cells: Sequence[Cell]) -> bool:
-    return len(chart_column(column, [row.id for row in grid.rows], cells).bars) >= MIN_BARS
-
-
-def _draw_chart(column: Column, grid: Grid, cells: Sequence[Cell], key: str) -> None:
+def _draw_chart(column: Column, series: Any, grid: Grid, cells: Sequence[Cell], key: str) -> None:
     """Draw the greatest values of a column as bars; a rule extends to the end of a range."""
-    series = chart_column(column, [row.id for row in grid.rows], cells)
     names = {row.id: row.full_name for row in grid.rows}
     title = to_single_line(
         format_column_heading(column, find_column_unit(column, cells), current_language()), chart.MAX_LABEL_CHARS

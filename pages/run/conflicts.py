@@ -13,8 +13,6 @@ from pages.shared import layout
 from pages.shared.localization import day_column_format, format_number, t
 from research import CitedAnswer, CitedFigure, Evidence, FigureDisagreement, Report, find_disagreements
 
-MAX_UNSCROLLED_ROWS, HEIGHT_PIXELS = 10, 390  # a longer table gets a fixed height
-
 
 def draw(report: Report, cited: CitedAnswer) -> None:
     """Draw a table of the disagreements of a report; nothing without any."""
@@ -39,7 +37,7 @@ def draw_table(disagreements: Sequence[FigureDisagreement], report: Report) -> N
         key=f"conflicts_{report.run.id[:8]}",
         alt=t("conflicts.title"),
         placeholder="–",
-        height=HEIGHT_PIXELS if len(rows) > MAX_UNSCROLLED_ROWS else "content",
+        height=layout.table_height(len(rows)),
         column_config={
             "subject": column.TextColumn(t("conflicts.subject"), width="medium"),
             "figure": column.TextColumn(t("conflicts.figure"), width="small"),

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.run import text_fragments
-from pages.shared import run_navigation
+from pages.shared import layout, run_navigation
 from pages.shared.escaping import escape_markdown, markdown_link, to_single_line, web_url
 from pages.shared.localization import current_language, format_day, format_number, t
 from pages.shared.login import current_owner
@@ -21,9 +21,8 @@ from research import (
     Column,
     Evidence,
     Grid,
-    QuestionError,
-    RateLimitError,
     Report,
+    Row,
     Run,
     convert_column_numbers,
     find_column_unit,
@@ -34,19 +33,15 @@ from research import (
     number_report_answer,
     reading_quotes,
 )
-from research import Row as Line
 
 CellsByPosition = Mapping[tuple[str, str], Cell]
-HEIGHT_PIXELS, MAX_UNSCROLLED_ROWS = 520, 14  # height of a table with more rows
+MAX_UNSCROLLED_ROWS = 14
 EMPTY_TEXT = "–"  # shown in an empty cell of a finished run
 DOUBTFUL_STYLE = "background-color: rgba(234, 179, 8, .22)"
 CHECKED_STATUSES = ("quoted", "supported")
 MAX_CELL_CHARS = 90
-MIN_WIDTH_PIXELS, MAX_WIDTH_PIXELS, LETTER_WIDTH_PIXELS = (
-    90,
-    190,
-    8,
-)  # width of the column of row names, and of a letter in it
+MIN_WIDTH_PIXELS, MAX_WIDTH_PIXELS = 90, 190  # of the column of row names
+LETTER_WIDTH_PIXELS = 8
 
 
 def index_cells(report: Report) -> CellsByPosition:
@@ -70,7 +65,7 @@ def draw(run: Run, grid: Grid, cells: CellsByPosition, report: Report | None = N
         key=f"grid_{run.id[:8]}",
         alt=escape_markdown(grid.title or t("tables.title")),
         placeholder="" if run.is_active else EMPTY_TEXT,
-        height=HEIGHT_PIXELS if len(grid.rows) > MAX_UNSCROLLED_ROWS else "content",
+        height=layout.table_height(len(grid.rows), MAX_UNSCROLLED_ROWS),
         on_select="rerun",
         selection_mode="single-cell",
         column_config={"row": st.column_config.TextColumn(t("tables.row"), pinned=True, width=_row_name_width(grid))}
@@ -109,8 +104,8 @@ def _build_styler(grid: Grid, cells: CellsByPosition, names: list[str], units: M
     styler = pd.DataFrame(rows).style
     for at, column in zip(names, grid.columns, strict=True):
         if column.id in units:
-            told_ = iter(texts[at])
-            styler.format(lambda _, told_=told_: next(told_), subset=[at])
+            display_texts = iter(texts[at])
+            styler.format(lambda _, display_texts=display_texts: next(display_texts), subset=[at])
     return styler.apply(lambda _: pd.DataFrame(marks), axis=None)
 
 
@@ -175,7 +170,7 @@ def _column_config(column: Column, unit: str) -> Any:
     return st.column_config.TextColumn(title, help=help_text)
 
 
-def draw_evidence(run: Run, row: Line, column: Column, cell: Cell | None, report: Report | None) -> None:
+def draw_evidence(run: Run, row: Row, column: Column, cell: Cell | None, report: Report | None) -> None:
     """Draw the readings of a cell with their sources, or the reason why it is empty."""
     with st.container(border=True, key="cell"):
         st.markdown(f"**{escape_markdown(row.full_name)}** · {escape_markdown(column.name)}")
@@ -226,7 +221,7 @@ def _source_line(item: Evidence, passage_id: str, start: int, end: int) -> str:
     return " · ".join(filter(None, dict.fromkeys(facts)))
 
 
-def start_with_meaning(run: Run, grid: Grid, row: Line, about: str) -> None:
+def start_with_meaning(run: Run, grid: Grid, row: Row, about: str) -> None:
     """Start the table again with a description that makes an ambiguous row clear."""
     rows = tuple(entry.model_copy(update={"about": about}) if entry.id == row.id else entry for entry in grid.rows)
     start_table(run, grid.model_copy(update={"rows": rows}))
@@ -234,15 +229,11 @@ def start_with_meaning(run: Run, grid: Grid, row: Line, about: str) -> None:
 
 def start_table(run: Run, grid: Grid) -> None:
     """Start a run of an edited table. Unchanged cells of the earlier run are reused."""
-    try:
+    with run_navigation.catch_start_errors():
         started = get_application().start_table(
             run.question, grid=grid, options=run.options, owner=current_owner(), based_on=run.id
         )
-    except (QuestionError, RateLimitError) as error:
-        run_navigation.draw_start_error(error)
-        return
-    run_navigation.show_run(started)
-    st.rerun()
+        run_navigation.open_run(started)
 
 
 def draw_editor(run: Run, grid: Grid) -> None:
@@ -264,10 +255,3 @@ def draw_editor(run: Run, grid: Grid) -> None:
                 start_table(run, grid.model_copy(update=update))
             else:
                 st.error(t("tables.nothing"))
-
-
-def edit_proposal(grid: Grid, key: str) -> Grid:
-    """Draw editors of a proposed table before any search and return the edited table."""
-    rows = form.edit_rows(grid.rows, f"approve_rows_{key}")
-    columns = form.edit_columns(grid.columns, f"approve_columns_{key}")
-    return grid.model_copy(update={"rows": rows, "columns": columns})

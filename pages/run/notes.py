@@ -27,7 +27,7 @@ def passage_notes(report: Report) -> dict[tuple[str, str], str]:
 def create_note_callback(report: Report, component_key: str) -> Callable[[], None]:
     """Return a callback that saves the passage note sent by the answer component."""
 
-    def take() -> None:
+    def save_change() -> None:
         change: Any = st.session_state[component_key].get("noted") or {}
         position, text = change.get("at"), change.get("text")
         if isinstance(text, str) and isinstance(position, list) and len(position) == 2:
@@ -36,7 +36,7 @@ def create_note_callback(report: Report, component_key: str) -> Callable[[], Non
                 report.run.id, text, evidence=evidence, passage=passage, owner=current_owner()
             )
 
-    return take
+    return save_change
 
 
 def draw_add_button(report: Report) -> None:

@@ -14,9 +14,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.shared import run_navigation
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import day_column_format, source_name, t, tool_name
-from research import Plan, Task, build_edited_plan, has_shared_tasks, sources_by_name
+from research import Plan, Run, Task, build_edited_plan, get_application, has_shared_tasks, sources_by_name
 
 COLUMNS = ("subject", "part", "query", "source")
 NEWS_COLUMNS = ("tool", "start", "end")
@@ -43,6 +44,23 @@ def edit_plan(plan: Plan, sources: tuple[str, ...], key: str) -> Plan:
     if plan.outline and has_unused_dates(edited):
         st.caption(t("plan.dates_idle"))
     return edited_plan
+
+
+def draw_rerun(run: Run, old_plan: Plan) -> None:
+    """Draw the plan of a finished run, to edit and start as a new run."""
+    with st.expander(t("plan.rerun"), key=f"again_{run.id[:8]}", icon=":material/edit_note:"):
+        st.caption(t("plan.rerun_help"))
+        edited = edit_plan(old_plan, tuple(get_application().sources), f"again_plan_{run.id[:8]}")
+        if st.button(
+            t("plan.rerun_start"),
+            key=f"again_start_{run.id[:8]}",
+            type="primary",
+            disabled=bool(find_faults(edited)),
+        ):
+            if edited.tasks:
+                run_navigation.start_run(run.question, run.options, edited, based_on_run_id=run.id)
+            else:
+                st.error(t("plan.none"))
 
 
 def find_faults(plan: Plan) -> list[str]:

@@ -17,7 +17,7 @@ from pages.shared import layout, run_navigation, temporary_files
 from pages.shared import place_map as maps
 from pages.shared.background import run_with_progress
 from pages.shared.escaping import escape_markdown, web_url
-from pages.shared.localization import browser_language, current_language, format_duration, format_number, t
+from pages.shared.localization import current_language, format_duration, format_number, language_params, t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
 from research import (
@@ -26,8 +26,6 @@ from research import (
     ExportOptions,
     Finding,
     QueryResult,
-    QuestionError,
-    RateLimitError,
     Report,
     RowExport,
     export_file_name,
@@ -39,16 +37,14 @@ from research import (
 
 SQL_TOOL = "sql"  # search tool whose query is an SQL statement
 EDITED_STATEMENT_KEY = "database_edit"  # statement and database that the database page opens with
-CHOSEN_DATABASE_KEY, KEPT_DATABASE_KEY = (
-    "database_chosen",
-    "database_kept",
-)  # name of the selected database; the second is the key of the widget
+CHOSEN_DATABASE_KEY = "database_chosen"  # name of the selected database, and key of its widget
+KEPT_DATABASE_KEY = "database_kept"  # the same name; Streamlit deletes the other with its widget
 LAST_RUN_KEY = "last_database"  # run that the database page showed last
 NULL_TEXT = "–"
 MAX_EXPORT_ROWS = 1_000_000
-MAX_UNSCROLLED_ROWS, HEIGHT_PIXELS = 12, 420  # a longer table gets a fixed height
+MAX_UNSCROLLED_ROWS = 12
 MAX_ROW_CHARS = 400  # of the text of a selected row
-OFFERED = 5  # questions offered when no model is set up
+MAX_OFFERED_QUESTIONS = 5  # when no model is set up
 FILE_ICONS = {"csv": ":material/table:", "xlsx": ":material/table_view:", "parquet": ":material/view_column:"}
 
 
@@ -56,7 +52,7 @@ def draw(report: Report) -> None:
     """Draw everything that a run found in a database; nothing if it queried none."""
     database = report.run.options.database
     if any(finding.reason == "no model" for finding in report.findings):
-        _alternatives(report.run.id[:8], database)
+        _draw_alternatives(report.run.id[:8], database)
     findings = [item for item in report.findings if item.rows or item.steps or item.task.tool == SQL_TOOL]
     part = 0  # number of the result among those with rows
     for n, finding in enumerate(findings):
@@ -84,16 +80,12 @@ def draw(report: Report) -> None:
 
 def ask(text: str, database: str, *, typed: bool) -> None:
     """Start a run with a question to a database, or with SQL if `typed`, and show it."""
-    try:
+    with run_navigation.catch_start_errors():
         run = get_application().start_database_run(text, is_statement=typed, database=database, owner=current_owner())
-    except (QuestionError, RateLimitError) as error:
-        run_navigation.draw_start_error(error)
-        return
-    run_navigation.show_run(run)
-    st.rerun()
+        run_navigation.open_run(run)
 
 
-def _alternatives(key: str, database: str) -> None:
+def _draw_alternatives(key: str, database: str) -> None:
     """Offer what needs no model: confirmed questions, examples and an SQL editor."""
     questions = [
         question
@@ -102,7 +94,7 @@ def _alternatives(key: str, database: str) -> None:
     described = get_application().databases.description(database, owner=current_owner()).model
     questions += [example.question for example in described.examples]
     with st.container(gap=None, key=f"alternatives_{key}"):
-        for n, question in enumerate(questions[:OFFERED]):
+        for n, question in enumerate(questions[:MAX_OFFERED_QUESTIONS]):
             if st.button(
                 escape_markdown(question, 300), key=f"saved_{n}_{key}", type="tertiary", icon=":material/replay:"
             ):
@@ -118,28 +110,37 @@ def _draw_table(finding: Finding, query_result: QueryResult, key: str, map_key: 
     places = row_place_ids(finding)
     table_key = f"rows_{key}"
     _select_row_of_map(places, table_key, map_key)
-    localised = localise_rows(query_result, current_language())
-    table = rows_arrow_table(localised.model_copy(update={"names": query_result.names}))
-    column_order = table.column_names
-    if places and finding.task.tool != SQL_TOOL:  # the map shows coordinates, so they come last
-        column_order = sorted(column_order, key=chart.is_coordinate)
-    chosen = st.dataframe(
-        table,
-        column_order=column_order,
-        hide_index=True,
-        key=table_key,
-        alt=t("rows.table"),
-        placeholder=NULL_TEXT,
-        height=HEIGHT_PIXELS if len(query_result.rows) > MAX_UNSCROLLED_ROWS else "content",
-        column_config=_column_configs(query_result, localised.names),
+    chosen = _draw_rows(
+        query_result,
+        table_key,
+        # The map shows the coordinates, so they come last.
+        puts_coordinates_last=bool(places) and finding.task.tool != SQL_TOOL,
         on_select=lambda: _select_place_of_row(places, table_key, map_key),
         selection_mode=["single-row", "single-cell"],
     )
     if chosen.selection.rows:
-        _draw_selected_row(localised, chosen.selection.rows[0])
+        _draw_selected_row(localise_rows(query_result, current_language()), chosen.selection.rows[0])
     st.caption(table_caption(query_result))
     if places:
         st.caption(t("rows.pick"))
+
+
+def _draw_rows(query_result: QueryResult, key: str, *, puts_coordinates_last: bool = False, **options: Any) -> Any:
+    """Draw rows as a table with localised headings; `options` are those of `st.dataframe`."""
+    localised = localise_rows(query_result, current_language())
+    table = rows_arrow_table(localised.model_copy(update={"names": query_result.names}))
+    order = sorted(table.column_names, key=chart.is_coordinate) if puts_coordinates_last else table.column_names
+    return st.dataframe(
+        table,
+        column_order=order,
+        hide_index=True,
+        key=key,
+        alt=t("rows.table"),
+        placeholder=NULL_TEXT,
+        height=layout.table_height(len(query_result.rows), MAX_UNSCROLLED_ROWS),
+        column_config=_column_configs(query_result, localised.names),
+        **options,
+    )
 
 
 def _draw_further_page(query_result: QueryResult, key: str, database: str) -> bool:
@@ -171,16 +172,7 @@ def _draw_further_page(query_result: QueryResult, key: str, database: str) -> bo
     if not page.rows.rows:
         st.info(t("rows.no_page"))
         return True
-    localised = localise_rows(page.rows, current_language())
-    st.dataframe(
-        rows_arrow_table(localised.model_copy(update={"names": page.rows.names})),
-        hide_index=True,
-        key=f"further_{key}_{page_number}",
-        alt=t("rows.table"),
-        placeholder=NULL_TEXT,
-        height=HEIGHT_PIXELS,
-        column_config=_column_configs(page.rows, localised.names),
-    )
+    _draw_rows(page.rows, f"further_{key}_{page_number}")
     first = (int(page_number) - 1) * len(query_result.rows) + 1
     range_text = t("rows.span", first=format_number(first), last=format_number(first + len(page.rows.rows) - 1))
     st.caption(range_text if page.is_ordered else f"{range_text} · {t('rows.unordered')}")
@@ -209,17 +201,17 @@ def _export_all(query_result: QueryResult, name: str, database: str, owner: str)
     A failed export is drawn as an error and returns None.
     """
 
-    def act(say: Callable[[int], None]) -> tuple[str, RowExport]:
+    def write_file(report_progress: Callable[[int], None]) -> tuple[str, RowExport]:
         return temporary_files.TEMPORARY_FILES.create(
             lambda path: get_application().databases.export_rows(
-                query_result, path, say, database=database, owner=owner
+                query_result, path, report_progress, database=database, owner=owner
             ),
             name,
             owner,
         )
 
     address, export = run_with_progress(
-        act, 0, lambda n: (n / MAX_EXPORT_ROWS, t("rows.exporting", n=format_number(n)))
+        write_file, 0, lambda n: (n / MAX_EXPORT_ROWS, t("rows.exporting", n=format_number(n)))
     )
     if export.error:
         st.error(escape_markdown(export.error, 400))
@@ -283,8 +275,8 @@ def _column_configs(query_result: QueryResult, headings: Sequence[str]) -> dict[
     """Return the configuration of each column by index, since names may be anything."""
     types = query_result.types or ("text",) * len(query_result.names)
     columns = list(zip(*query_result.rows, strict=True))
-    columns_data = zip(query_result.names, headings, types, columns, strict=True)
-    return {at: _column_config(*each) for at, each in enumerate(columns_data)}
+    configs = map(_column_config, query_result.names, headings, types, columns)
+    return dict(enumerate(configs))
 
 
 def _column_config(name: str, heading: str, kind: str, values: Sequence[Any]) -> Any:
@@ -331,8 +323,7 @@ def coverage_text(query_result: QueryResult) -> str:
     """Return for how many rows the columns compared by the statement have a known value."""
     facts = []
     for coverage in localise_rows(query_result, current_language()).coverage:
-        names = [escape_markdown(name, 40) for name in coverage.columns]
-        name = t("mark.list").join(names)
+        name = t("mark.list").join(escape_markdown(column, 40) for column in coverage.columns)
         if coverage.known is None:
             facts.append(t("rows.uncounted", name=name))
         else:
@@ -396,23 +387,19 @@ def open_editor(sql: str, database: str) -> None:
     """Open the database page with a statement in its editor."""
     st.session_state[EDITED_STATEMENT_KEY] = sql, database
     st.session_state.pop(LAST_RUN_KEY, None)
-    language = {"lang": current_language()} if current_language() != browser_language() else {}
-    st.switch_page(page_script("database"), query_params=language)
+    st.switch_page(page_script("database"), query_params=language_params())
 
 
 def _draw_confirmation(finding: Finding, sql: str, key: str, database: str) -> None:
     """Draw whether the statement is confirmed for its question, and a button to change that."""
     question, owner = finding.task.query, current_owner()
     statements_by_question = dict(get_application().databases.confirmed_statements(database=database, owner=owner))
-    confirmed_questions = [
-        confirmed_question for confirmed_question, statement in statements_by_question.items() if statement == sql
-    ]
     was_reused = any(step.kind == "write" and step.text == steps.CONFIRMED for step in finding.steps)
-    confirmed_question = (
-        question
-        if question in confirmed_questions
-        else (confirmed_questions[0] if was_reused and confirmed_questions else "")
-    )
+    if statements_by_question.get(question) == sql:
+        confirmed_question = question
+    else:  # a statement confirmed for another question may have been reused for this one
+        others = (other for other, statement in statements_by_question.items() if statement == sql)
+        confirmed_question = next(others, "") if was_reused else ""
     if confirmed_question:
         st.badge(t("rows.remembered"), icon=":material/check:", color="green")
         st.button(

@@ -9,15 +9,14 @@ from typing import Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from pages.run import support as standing
-from pages.run import text_fragments
+from pages.run import support_texts, text_fragments
 from pages.run.answer import component_key, notice_text, source_host
+from pages.shared import layout
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import day_column_format, format_number, t
 from research import AnswerSupport, CitedAnswer, Evidence, Report
 
 MAX_UNFILTERED_SOURCES = 6  # filters are drawn only for more sources
-MAX_UNSCROLLED_ROWS, HEIGHT_PIXELS = 10, 390  # a longer table gets a fixed height
 MAX_PASSAGES, MAX_PASSAGE_CHARS = 3, 400  # shown of an uncited source
 STATUS_SYMBOLS = {
     "quoted": "●",
@@ -61,8 +60,9 @@ class SourceFilter(NamedTuple):
 
 def draw(report: Report, cited: CitedAnswer) -> None:
     """Draw the deduplicated sources by number, and the uses of the selected one."""
+    layout.draw_section_title(t("sources.title"))
     key = report.run.id[:8]
-    support = standing.answer_support(report, cited)
+    support = support_texts.answer_support(report, cited)
     rows = list_sources(report, cited)
     if not rows:
         st.caption(t("sources.none"))
@@ -78,7 +78,7 @@ def draw(report: Report, cited: CitedAnswer) -> None:
         key=f"sources_{key}_{abs(hash((source_filter, len(shown)))):x}",
         alt=t("sources.alt"),
         placeholder="",
-        height=HEIGHT_PIXELS if len(shown) > MAX_UNSCROLLED_ROWS else "content",
+        height=layout.table_height(len(shown)),
         on_select="rerun",
         selection_mode=["single-row", "single-cell"],
         column_config={
@@ -92,12 +92,11 @@ def draw(report: Report, cited: CitedAnswer) -> None:
             "link": st.column_config.LinkColumn(t("sources.link"), display_text="↗", width=50),
         },
     )
-    selected_rows = [*chosen.selection.rows, *(cell[0] for cell in chosen.selection.cells)]
-    for index in selected_rows[:1]:
-        if index < len(shown):
-            _draw_source(shown[index], support, report, cited)
-    if not selected_rows:
+    index = layout.selected_row(chosen, len(shown))
+    if index is None:
         st.caption(t("sources.pick"))
+    else:
+        _draw_source(shown[index], support, report, cited)
 
 
 def list_sources(report: Report, cited: CitedAnswer) -> list[SourceRow]:
@@ -212,9 +211,9 @@ def _draw_source(row: SourceRow, support: AnswerSupport, report: Report, cited: 
         st.markdown(f"**\\[{row.number}\\] {title}** · {count}")
         lines = []
         for sentence in citing_sentences:
-            span_index = standing.citing_span(sentence, row.number, cited)
-            text = escape_markdown(sentence.text, standing.MAX_SENTENCE_CHARS)
-            status = standing.status_text(sentence, cited)
+            span_index = support_texts.citing_span(sentence, row.number, cited)
+            text = escape_markdown(sentence.text, support_texts.MAX_SENTENCE_CHARS)
+            status = support_texts.status_text(sentence, cited)
             lines.append(
                 f"{STATUS_SYMBOLS[sentence.status]} [{text}](#{component_key(report)}-{span_index}-{row.number}-open)"
                 f"  \n:gray[:small[{escape_markdown(status)}]]"

@@ -1,16 +1,14 @@
-"""Watched topics: their table, and the changes since the previous report of a topic."""
+"""Watching the topic of a report, and the changes since its previous report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
 import streamlit as st
 
-from pages.shared import errors, layout
+from pages.shared import run_navigation
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import format_local_time, run_query_params, t, value_label
-from pages.shared.paths import page_script
-from research import Figure, StoryChange, WatchedTopic
+from pages.shared.localization import t, value_label
+from pages.shared.login import current_owner
+from research import Figure, Report, Run, StoryChange, get_application
 
 CHANGE_ICONS = {
     "new": ":material/fiber_new:",
@@ -20,56 +18,33 @@ CHANGE_ICONS = {
 }
 
 
-def draw_watch_button(key: str, save: Callable[[], object], *, is_watched: bool) -> None:
-    """Draw a button that starts watching the topic of a report."""
-    if is_watched:
+def draw_watch_button(run: Run) -> None:
+    """Draw the button that watches the topic of a report; nothing for other runs."""
+    if not run.options.sections:
+        return
+    topics = get_application().watches.all(owner=current_owner())
+    if any(run.id in (topic.id, topic.latest) or topic.topic == run.question for topic in topics):
         st.caption(f":material/notifications_active: {t('watch.saved')}", width="content")
-    elif st.button(t("watch.save"), key=f"watch_{key}", icon=":material/notification_add:", help=t("watch.save_help")):
-        save()
+    elif st.button(
+        t("watch.save"), key=f"watch_{run.id[:8]}", icon=":material/notification_add:", help=t("watch.save_help")
+    ):
+        get_application().watches.add(run.id, owner=current_owner())
         st.rerun()
 
 
-def draw_table(
-    watches: Iterable[WatchedTopic], refresh: Callable[[str], None], remove: Callable[[str], object]
-) -> None:
-    """Draw the watched topics, each with its last report and buttons to refresh and remove it."""
-    rows = [*watches]
-    if rows:
-        layout.draw_section_title(t("watch.title"))
-    for topic in rows:
-        with errors.catch_row_errors(), st.container(horizontal=True, vertical_alignment="center"):
-            if topic.latest:
-                st.page_link(
-                    page_script("news"),
-                    label=escape_markdown(topic.topic, 100),
-                    query_params=run_query_params(topic.latest),
-                )
-            else:
-                st.markdown(f":material/error: {escape_markdown(topic.topic, 100)}", width="content")
-                st.caption(t("history.unreadable"), width="content")
-            if topic.changed is not None:
-                words = "watch.changed" if topic.changed else "watch.same"
-                st.badge(t(words), color="orange" if topic.changed else "gray")
-            if topic.updated:
-                st.caption(format_local_time(topic.updated), width="content")
-            if topic.latest and st.button(t("watch.again"), key=f"look_again_{topic.id}", icon=":material/refresh:"):
-                refresh(topic.id)
-            if st.button(t("watch.drop"), key=f"unwatch_{topic.id}", type="tertiary"):
-                remove(topic.id)
-                st.rerun()
-
-
-def draw_changes(changes: Iterable[StoryChange], compared_run_id: str) -> None:
-    """Draw the changes since an earlier report, with a link to the run of that report."""
-    rows = [*changes]
+def draw_changes(report: Report) -> None:
+    """Draw the changes of a watched topic since its earlier report, with a link to that run."""
+    news = report.answer and report.answer.coverage
+    if not news or not news.compared:
+        return
     with st.container(border=True, key="changes"):
         st.markdown(f"**{t('watch.what')}**")
-        if not rows:
-            st.caption(t("watch.nothing"))
-        lines = [f"- {CHANGE_ICONS.get(change.kind, '')} {_change_line(change)}" for change in rows]
-        if lines:
+        if news.changes:
+            lines = [f"- {CHANGE_ICONS.get(change.kind, '')} {_change_line(change)}" for change in news.changes]
             st.markdown("\n".join(lines))
-        st.page_link(page_script("news"), label=t("watch.before"), query_params=run_query_params(compared_run_id))
+        else:
+            st.caption(t("watch.nothing"))
+        run_navigation.draw_run_link(news.compared, t("watch.before"), page="news")
 
 
 def _change_line(change: StoryChange) -> str:
@@ -82,8 +57,5 @@ def _change_line(change: StoryChange) -> str:
 def _figure_text(figure: Figure | None) -> str:
     if figure is None:
         return t("watch.none")
-    return (
-        f"{escape_markdown(figure.text)} ({escape_markdown(figure.outlet)})"
-        if figure.outlet
-        else escape_markdown(figure.text)
-    )
+    outlet = f" ({escape_markdown(figure.outlet)})" if figure.outlet else ""
+    return escape_markdown(figure.text) + outlet

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import format_number, t
+from pages.shared.localization import current_language, format_number, source_name, t
+from research import Failure, group_failures
 
 MAX_DETAILS = 40  # messages listed in the expander
 
@@ -31,3 +32,13 @@ def draw_details(messages: Sequence[str]) -> None:
     if unique_messages:
         with st.expander(t("answer.failure_details"), icon=":material/info:"):
             st.markdown("\n".join(f"- {escape_markdown(text, 600)}" for text in unique_messages[:MAX_DETAILS]))
+
+
+def draw_failures(failures: Sequence[Failure]) -> None:
+    """Draw one line for each group of similar failures, and an expander with every message."""
+    groups = group_failures(failures, current_language())
+    lines = [f"- {add_count(escape_failure(group.text), group.failure_count)}" for group in groups]
+    st.warning(t("answer.failures", n=len(failures)) + "\n" + "\n".join(lines))
+    draw_details(
+        [" — ".join(filter(None, [f.query, source_name(f.source), t(f"stage.{f.stage}"), f.message])) for f in failures]
+    )

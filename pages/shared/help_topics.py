@@ -6,8 +6,7 @@ from itertools import pairwise
 
 import streamlit as st
 
-from pages.shared import localization
-from pages.shared.localization import Language, current_language, t
+from pages.shared.localization import Language, language_params, t
 from pages.shared.paths import page_script
 from research import SUFFIXES, message
 
@@ -54,12 +53,11 @@ def draw_topic_link(topic: str, label: str = "") -> None:
 
     `label` is already translated; the default is the topic's title.
     """
-    language = {"lang": current_language()} if current_language() != localization.browser_language() else {}
     st.page_link(
         page_script("help"),
         label=label or t(f"topic.{topic}"),
         icon=":material/help:",
-        query_params={"topic": topic, **language},
+        query_params={"topic": topic} | language_params(),
     )
 
 

@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import streamlit as st
 
 from pages.shared import locale_format
-from research import has_message, message
+from pages.shared.escaping import escape_markdown
+from research import Settings, has_message, message
 
 Language = Literal["zh", "en"]
 Translator = Callable[..., str]
@@ -30,17 +31,31 @@ def browser_language() -> Language:
     return "zh" if str(st.context.locale or "").lower().startswith("zh") else "en"
 
 
-def run_query_params(run_id: str) -> dict[str, str]:
-    """Return the query parameters of a run's page.
+def language_params() -> dict[str, str]:
+    """Return the query parameter of a language chosen on the page, which links would drop."""
+    return {"lang": current_language()} if current_language() != browser_language() else {}
 
-    A language chosen on the page is included, since `st.switch_page` would drop it.
-    """
-    return {"run": run_id, "lang": current_language()} if current_language() != browser_language() else {"run": run_id}
+
+def run_query_params(run_id: str) -> dict[str, str]:
+    """Return the query parameters of a run's page."""
+    return {"run": run_id} | language_params()
 
 
 def t(key: str, **values: object) -> str:
     """Return the message of a key in the visitor's language, with its values filled in."""
     return message(key, current_language(), **values)
+
+
+def setting_label(name: str) -> str:
+    """Return the label of a setting on the pages in the visitor's language."""
+    form = Settings.declarations()[name].variable.form
+    return form.label.in_language(current_language()) if form else name
+
+
+def setting_help(name: str) -> str | None:
+    """Return the help of a setting on the pages in the visitor's language; None if there is none."""
+    form = Settings.declarations()[name].variable.form
+    return form.help.in_language(current_language()) if form and form.help else None
 
 
 def create_translator(language: Language) -> Translator:
@@ -49,11 +64,6 @@ def create_translator(language: Language) -> Translator:
     Files built outside a session need one, too.
     """
     return lambda key, **values: message(key, language, **values)
-
-
-def format_day_in(day: date, language: Language) -> str:
-    """Format a date for a given language."""
-    return locale_format.format_day(day, language)
 
 
 def format_day(value: date) -> str:
@@ -87,6 +97,11 @@ def source_name(name: str) -> str:
     return value_label("source", name)
 
 
+def join_source_names(names: str) -> str:
+    """Return the localised and escaped names of sources or services separated by commas."""
+    return t("mark.list").join(escape_markdown(source_name(name)) for name in names.split(", "))
+
+
 def value_label(family: str, value: str) -> str:
     """Return the message of a value in a family, such as `reason.timeout`.
 
@@ -112,7 +127,8 @@ def format_duration(value: float) -> str:
     return locale_format.format_duration(value, current_language())
 
 
-def _browser_timezone() -> ZoneInfo:
+def browser_timezone() -> ZoneInfo:
+    """Return the time zone of the browser, or UTC if it is unknown."""
     try:
         return ZoneInfo(st.context.timezone or "UTC")
     except (ZoneInfoNotFoundError, ValueError):
@@ -121,7 +137,7 @@ def _browser_timezone() -> ZoneInfo:
 
 def format_local_time(moment: datetime) -> str:
     """Format a time in the visitor's time zone, to the minute."""
-    return locale_format.format_datetime(moment, current_language(), _browser_timezone())
+    return locale_format.format_datetime(moment, current_language(), browser_timezone())
 
 
 def format_size(size_bytes: int) -> str:

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.shared.escaping import escape_markdown
+from pages.shared.escaping import escape_markdown, to_single_line
 from pages.shared.localization import Translator, create_translator, t
 from research import SettingError, StoreError, get_application
 
@@ -265,25 +265,11 @@ def draw_sidebar(visitor: Visitor) -> None:
     """Draw the name of the visitor and the sign-out buttons."""
     with st.sidebar, st.container(key="signed_in", gap=None):
         st.caption(t("login.as"))
-        st.text(_shorten(visitor.name or visitor.email or t("login.unnamed")))
+        st.text(to_single_line(visitor.name or visitor.email or t("login.unnamed"), MAX_NAME_CHARS))
         if visitor.name and visitor.email:
-            st.text(_shorten(visitor.email))
+            st.text(to_single_line(visitor.email, MAX_NAME_CHARS))
         _draw_sign_out_button(visitor)
-        st.button(
-            t("login.everywhere"),
-            key="sign_out_everywhere",
-            icon=":material/devices:",
-            type="tertiary",
-            on_click=sign_out,
-            args=(visitor,),
-            kwargs={"everywhere": True},
-        )
-
-
-def _shorten(text: str) -> str:
-    """Return outside text in one line for the sidebar, which draws it literally."""
-    text = " ".join(text.split())
-    return text if len(text) <= MAX_NAME_CHARS else text[: MAX_NAME_CHARS - 1] + "…"
+        _draw_sign_out_button(visitor, everywhere=True)
 
 
 def create_card() -> DeltaGenerator:
@@ -328,14 +314,15 @@ def _draw_providers(config: LoginConfig) -> None:
     st.caption(t("login.note"))
 
 
-def _draw_sign_out_button(visitor: Visitor) -> None:
+def _draw_sign_out_button(visitor: Visitor, *, everywhere: bool = False) -> None:
     st.button(
-        t("login.out"),
-        key="sign_out",
-        icon=":material/logout:",
+        t("login.everywhere" if everywhere else "login.out"),
+        key="sign_out_everywhere" if everywhere else "sign_out",
+        icon=":material/devices:" if everywhere else ":material/logout:",
         type="tertiary",
         on_click=sign_out,
         args=(visitor,),
+        kwargs={"everywhere": everywhere},
     )
 
 
@@ -344,10 +331,7 @@ def sign_out(visitor: Visitor, *, everywhere: bool = False) -> None:
     if visitor.owner:
         try:
             end_sign_in(visitor, everywhere=everywhere)
-        except (
-            StoreError,
-            SettingError,
-        ) as error:  # the browser at hand is signed out all the same
+        except (StoreError, SettingError) as error:  # this browser is signed out nevertheless
             log.error("a sign-out could not be recorded: %s", error)
     st.logout()
 

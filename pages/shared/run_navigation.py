@@ -1,16 +1,20 @@
-"""Navigation to runs: the current run, its query parameter, and starting a new one.
+"""Navigation to runs: the current run, its query parameter, links to runs, and starting a new one.
 
 It imports little, since it also serves pages that show no run yet.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import streamlit as st
 from streamlit.material_icon_names import ALL_MATERIAL_ICONS
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.shared import errors
-from pages.shared.localization import format_number, run_query_params, t
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import format_number, run_query_params, t, value_label
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
 from research import (
@@ -105,6 +109,12 @@ def show_run(run: Run) -> None:
     st.session_state[_last_run_key()] = run.id
 
 
+def open_run(run: Run) -> None:
+    """Make a run the current run and draw the page again."""
+    show_run(run)
+    st.rerun()
+
+
 def leave_run() -> None:
     """Leave the current run, so that the page shows its question form."""
     for name in ("run", "plan"):
@@ -121,7 +131,7 @@ def start_run(
     follows_run_id: str = "",
 ) -> None:
     """Start a run and show it, or draw why it cannot be started."""
-    try:
+    with catch_start_errors():
         run = get_application().runs.start(
             question,
             options=options,
@@ -130,18 +140,27 @@ def start_run(
             based_on=based_on_run_id,
             follows=follows_run_id,
         )
-    except (QuestionError, RateLimitError) as error:
-        draw_start_error(error)
-        return
-    st.session_state.pop("draft", None)
-    show_run(run)
-    st.rerun()
+        st.session_state.pop("draft", None)
+        open_run(run)
 
 
-def draw_start_error(error: QuestionError | RateLimitError) -> None:
-    """Draw why no run was started. The text of the question form is kept."""
-    if isinstance(error, RateLimitError):
+@contextmanager
+def catch_start_errors() -> Iterator[None]:
+    """Draw why no run was started if the block raises so. The text of the question form is kept."""
+    try:
+        yield
+    except RateLimitError as error:
         errors.draw_rate_limit_error(error)
-        return
-    length, limit = format_number(error.length), format_number(MAX_QUESTION_CHARS)
-    st.error(t(f"problem.{error.problem}", length=length, limit=limit))
+    except QuestionError as error:
+        length, limit = format_number(error.length), format_number(MAX_QUESTION_CHARS)
+        st.error(t(f"problem.{error.problem}", length=length, limit=limit))
+
+
+def draw_run_link(run_id: str, label: str, icon: str | None = None, page: str = "ask") -> None:
+    """Draw a link to a run on a page; `label` is safe Markdown."""
+    st.page_link(page_script(page), label=label, icon=icon, query_params=run_query_params(run_id))
+
+
+def draw_status_badge(status: str) -> None:
+    """Draw the status of a run; one of a later version is outside text."""
+    st.badge(escape_markdown(value_label("run", status)), color=STATUS_COLORS.get(status, "orange"))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from pages.run import usage
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import source_name, t
+from pages.shared.localization import setting_label, source_name, t
 from pages.shared.login import current_owner
 from research import Plan, RunOptions, get_application
 
-LIMIT_FIELDS = {  # label and step of each limit
-    "searches": ("ask.searches", 1),
-    "tokens": ("ask.tokens", 1_000),
-    "cost": ("ask.cost", 0.01),
-    "seconds": ("ask.seconds", 10.0),
+LIMIT_FIELDS = {  # setting and step of each limit
+    "searches": ("SIGHTLINE_MAX_SEARCHES", 1),
+    "tokens": ("SIGHTLINE_MAX_TOKENS", 1_000),
+    "cost": ("SIGHTLINE_MAX_COST", 0.01),
+    "seconds": ("SIGHTLINE_MAX_SECONDS", 10.0),
 }
 
 
@@ -54,21 +56,28 @@ def draw_options() -> None:
             st.slider(t("news.reflections"), 0, 10, key="of_reflections")
         else:
             st.slider(t("ask.loops"), 0, 10, key="loops")
-        st.pills(
-            t("ask.sources"),
-            list(get_application().sources),
-            selection_mode="multi",
-            format_func=lambda name: escape_markdown(source_name(name)),
-            key="sources",
-        )
+        draw_sources("sources")
         _draw_notebook_choice()
         if get_application().services_for(current_owner()).models:
             st.text_input(t("ask.model"), key="model", help=t("ask.model_help"), max_chars=120)
-        st.toggle(t("ask.approve"), key="approve")
+        st.toggle(setting_label("SIGHTLINE_APPROVE_PLAN"), key="approve")
         draw_limits()
         web = get_application().readiness(owner=current_owner())["web"]
         if web.state == "missing":
             st.caption(t("ask.no_web", names=web.detail))
+
+
+def draw_sources(key: str, default: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Draw the choice of sources and return the chosen ones; without `default` the session has them."""
+    chosen: Sequence[str] = st.pills(
+        t("ask.sources"),
+        list(get_application().sources),
+        selection_mode="multi",
+        default=default,
+        format_func=lambda name: escape_markdown(source_name(name)),
+        key=key,
+    )
+    return tuple(chosen)
 
 
 def _draw_notebook_choice() -> None:
@@ -91,9 +100,11 @@ def draw_limits() -> None:
     with st.expander(t("ask.limits"), key="limits_box", expanded=bool(_chosen_limits())):
         st.caption(t("ask.limits_help"))
         columns = st.columns(2)
-        for n, (name, (label_key, step)) in enumerate(LIMIT_FIELDS.items()):
+        for n, (name, (setting, step)) in enumerate(LIMIT_FIELDS.items()):
             number_format = {"cost": "%.2f", "seconds": "%.0f"}.get(name)
-            columns[n % 2].number_input(t(label_key), 0 * step, step=step, format=number_format, key=f"max_{name}")
+            columns[n % 2].number_input(
+                setting_label(setting), 0 * step, step=step, format=number_format, key=f"max_{name}"
+            )
 
 
 def _chosen_limits() -> dict[str, float]:
@@ -107,10 +118,8 @@ def chosen_options() -> RunOptions | None:
     chosen_sources = tuple(st.session_state.sources or ())
     if not chosen_sources:
         return None
-    sections, services = (
-        st.session_state.get("of_sections", 0),
-        get_application().services_for(current_owner()),
-    )
+    sections = st.session_state.get("of_sections", 0)
+    services = get_application().services_for(current_owner())
     report_options = {"sections": sections, "reflections": st.session_state.of_reflections} if sections else {}
     return RunOptions(
         queries=st.session_state.queries,
@@ -120,6 +129,6 @@ def chosen_options() -> RunOptions | None:
         notebook=(st.session_state.get("notebook") or "") if "library" in chosen_sources else "",
         model=(st.session_state.get("model") or "").strip(),
         approve=bool(st.session_state.get("approve")),
-        clarify=not sections and bool(services.models) and services.settings.clarify == "on",
+        clarify=not sections and bool(services.models) and services.settings.clarify,
         **_chosen_limits(),
     )

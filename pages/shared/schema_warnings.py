@@ -1,4 +1,4 @@
-"""Warnings about a database that can be queried nevertheless."""
+"""Why a database cannot be queried, and warnings about one that can be queried nevertheless."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ _MAX_NAMED_TABLES = 10  # more tables are only counted
 
 
 def draw_schema_warnings(schema: DatabaseSchema) -> None:
-    """Draw warnings about write access of the account and about unreadable tables.
+    """Draw the failure of a database, write access of the account, and unreadable tables.
 
-    Reasons may name files of the server, so they are drawn only without a login.
+    Messages and reasons may name files of the server, so they are drawn only without a login.
     """
+    if failure := schema.failure:
+        message = "" if login.read_config().is_required else escape_markdown(failure.message, 400)
+        why = " — ".join(filter(None, [t(f"reason.{failure.reason}"), message]))
+        st.error(t("database.schema_failed", why=why))
     if schema.privileges:
         st.warning(t(f"database.{schema.privileges}"), icon=":material/gpp_maybe:")
     if schema.unreadable:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.shared import errors
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import current_language, format_number, source_name, t
+from pages.shared.localization import current_language, format_number, join_source_names, t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
 from research import DatabaseSchema, ModelRole, Readiness, get_application, sources_by_name
@@ -28,8 +28,7 @@ SETUP_COMMANDS: dict[str, tuple[str, str]] = {
     "web_off": ("", "export WEB_SEARCH=auto"),
     "models": ("export GEMINI_API_KEY=YOUR_KEY", "export ANSWER_MODEL=ollama:qwen3"),
 }
-
-
+PROVIDED_SOURCES = ("web", "news", "papers", "places")  # searched through the services that are set up
 MISSING_SERVER_SETTINGS = {  # what mcp.json lacks for a tool server
     "mcp.json: search": "status.mcp_search",
     "mcp.json: tools": "status.mcp_tools",
@@ -69,39 +68,38 @@ def build_cards(
 
 
 def _source_card(name: str, readiness: Readiness, schema: DatabaseSchema, documents: tuple[int, int]) -> Card:
-    live = readiness.state == "live"
-    if name == "web":
-        is_off = readiness.detail == "WEB_SEARCH"
-        missing = t("status.web_off") if is_off else t("status.nothing_asked")
-        setup_name = "" if live else "web_off" if is_off else "web"
-        return Card(name, readiness.state, _join_providers(readiness.detail) if live else missing, setup_name)
-    if name == "news":
-        uses = _join_providers(readiness.detail) if live else t("status.nothing_asked")
-        return Card(name, readiness.state, uses, "" if live else "news")
-    if name == "papers":
-        uses = _join_providers(readiness.detail) if live else t("status.nothing_asked")
-        return Card(name, readiness.state, uses, "" if live else name)
-    if name == "places":
-        uses = {"live": _join_providers(readiness.detail), "offline": t("source.offline")}
-        description = uses.get(readiness.state, t("status.places_missing"))
-        return Card(name, readiness.state, description, "" if live else "places")
+    setup_name = "" if readiness.state == "live" else name
     if name == "database":
         return _database_card(readiness, schema)
-    if name != "library":
-        if readiness.detail in MISSING_SERVER_SETTINGS:
-            return Card(name, readiness.state, t(MISSING_SERVER_SETTINGS[readiness.detail]))
-        set_here = readiness.detail in {
-            choice.name for choice in get_application().preferences.choices(owner=current_owner())
-        }
-        description = "" if set_here else escape_markdown(readiness.detail)
-        description = description or (t("status.nothing_asked") if readiness.state == "missing" else "")
-        if readiness.withheld:
-            description += "\n\n" + t("status.mcp_withheld", names=escape_markdown(readiness.withheld))
-        return Card(name, readiness.state, description, "" if live else name)
-    own_count, sample = documents
-    uses = t("status.library", own=format_number(own_count), sample=format_number(sample))
-    label = t("status.empty") if readiness.state == "missing" else ""
-    return Card(name, readiness.state, uses, "" if live else "library", label)
+    if name == "library":
+        own_count, sample_count = documents
+        uses = t("status.library", own=format_number(own_count), sample=format_number(sample_count))
+        label = t("status.empty") if readiness.state == "missing" else ""
+        return Card(name, readiness.state, uses, setup_name, label)
+    if name not in PROVIDED_SOURCES:
+        return _other_source_card(name, readiness, setup_name)
+    if readiness.state == "live":
+        return Card(name, readiness.state, join_source_names(readiness.detail))
+    if name == "places":
+        uses = t("source.offline") if readiness.state == "offline" else t("status.places_missing")
+        return Card(name, readiness.state, uses, setup_name)
+    if readiness.detail == "WEB_SEARCH":
+        return Card(name, readiness.state, t("status.web_off"), "web_off")
+    return Card(name, readiness.state, t("status.nothing_asked"), setup_name)
+
+
+def _other_source_card(name: str, readiness: Readiness, setup_name: str) -> Card:
+    """Build the card of a tool server, or of a source that is switched on by settings."""
+    if readiness.detail in MISSING_SERVER_SETTINGS:
+        return Card(name, readiness.state, t(MISSING_SERVER_SETTINGS[readiness.detail]))
+    set_here = readiness.detail in {
+        choice.name for choice in get_application().preferences.choices(owner=current_owner())
+    }
+    description = "" if set_here else escape_markdown(readiness.detail)
+    description = description or (t("status.nothing_asked") if readiness.state == "missing" else "")
+    if readiness.withheld:
+        description += "\n\n" + t("status.mcp_withheld", names=escape_markdown(readiness.withheld))
+    return Card(name, readiness.state, description, setup_name)
 
 
 def _database_card(readiness: Readiness, schema: DatabaseSchema) -> Card:
@@ -111,10 +109,6 @@ def _database_card(readiness: Readiness, schema: DatabaseSchema) -> Card:
     title = escape_markdown(schema.title) or t("database.shipped")
     uses = t("status.database", name=title, dialect=escape_markdown(schema.dialect), n=len(schema.tables))
     return Card("database", readiness.state, uses, "" if schema.title else "database")
-
-
-def _join_providers(names: str) -> str:
-    return t("mark.list").join(escape_markdown(source_name(name)) for name in names.split(", "))
 
 
 def summary_sentence(cards: Sequence[Card]) -> str:
@@ -137,23 +131,16 @@ def _card_title(card: Card) -> str:
     return escape_markdown(t(f"card.{card.name}"))
 
 
-def _is_plugin_source(card: Card) -> bool:
-    known = sources_by_name()
-    return card.name in known and known[card.name].is_external
-
-
-def _card_icon(card: Card) -> str:
-    known = sources_by_name()
-    return known[card.name].icon if card.name in known else "psychology"
-
-
-def _setup_commands(setup_name: str) -> tuple[str, str]:
-    """Return the set-up commands of a part: with a key and without one, "" where there is none."""
-    known = sources_by_name()
-    if setup_name not in known:
-        return SETUP_COMMANDS[setup_name]
-    exports = [f"export {setting.name}=VALUE" for setting in known[setup_name].settings]
-    return known[setup_name].setup_commands if not known[setup_name].is_external else ("", "\n".join(exports))
+def _setup_commands(setup_name: str) -> tuple[str, ...]:
+    """Return the commands that set up a part: with a key, without one, or both."""
+    source = sources_by_name().get(setup_name)
+    if source is None:
+        commands = SETUP_COMMANDS[setup_name]
+    elif source.is_external:
+        commands = tuple(f"export {setting.name}=VALUE" for setting in source.settings)
+    else:
+        commands = source.setup_commands
+    return tuple(filter(None, commands))
 
 
 def draw(cards: Sequence[Card], *, is_local: bool) -> None:
@@ -169,34 +156,31 @@ def draw(cards: Sequence[Card], *, is_local: bool) -> None:
 
 
 def _draw_card(card: Card, *, is_local: bool) -> None:
+    source = sources_by_name().get(card.name)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f":material/{_card_icon(card)}: **{_card_title(card)}**", width="stretch")
+        icon = source.icon if source else "psychology"
+        st.markdown(f":material/{icon}: **{_card_title(card)}**", width="stretch")
         label = card.state_label or t(f"status.{card.state}")
         st.badge(label, icon=STATE_ICONS[card.state], color=STATE_COLORS[card.state])
     st.markdown(card.description)
     if not card.setup_name:
         return
     brings = t(f"status.brings_{card.setup_name.removesuffix('_off')}")
-    st.caption(escape_markdown(brings) if _is_plugin_source(card) else brings)
+    st.caption(escape_markdown(brings) if source and source.is_external else brings)
     if card.setup_name == "library":
         st.page_link(page_script("library"), label=t("nav.library"), icon=":material/arrow_forward:")
     if not is_local:
         return
-    lines = [line for line in _setup_commands(card.setup_name) if line]
-    settable = _settable_names()
-    if any(_variable_name(line) in settable for line in lines):
+    commands = _setup_commands(card.setup_name)
+    keys = {state.name for state in get_application().preferences.key_statuses(owner=current_owner())}
+    settable = keys | {choice.name for choice in get_application().preferences.choices(owner=current_owner())}
+    if any(_variable_name(command) in settable for command in commands):
         st.page_link(page_script("settings"), label=t("status.in_settings"), icon=":material/arrow_forward:")
         return
-    for line in lines:
-        st.code(line, language="bash", wrap_lines=True)
+    for command in commands:
+        st.code(command, language="bash", wrap_lines=True)
 
 
 def _variable_name(command: str) -> str:
     """Return the variable that an `export` command sets."""
     return command.removeprefix("export ").partition("=")[0]
-
-
-def _settable_names() -> set[str]:
-    """Return the names of keys and choices on the settings page."""
-    keys = {state.name for state in get_application().preferences.key_statuses(owner=current_owner())}
-    return keys | {choice.name for choice in get_application().preferences.choices(owner=current_owner())}

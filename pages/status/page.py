@@ -5,34 +5,18 @@ With a login, the operator's matters are hidden: paths, settings, and tests that
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pandas as pd
 import streamlit as st
 
-from pages.shared import failure_display, layout, login
+from pages.shared import connection_checks, layout, login
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import (
-    current_language,
-    format_day,
-    format_duration,
-    format_local_time,
-    format_number,
-    source_name,
-    t,
-)
+from pages.shared.localization import format_day, format_duration, format_local_time, format_number, t
 from pages.shared.schema_warnings import draw_schema_warnings
 from pages.status import cards, personal_data, spending
-from research import (
-    DatabaseSchema,
-    ModelRole,
-    Settings,
-    explain_failure,
-    get_application,
-    has_message,
-    prices_as_of,
-    rejected_sources,
-)
+from research import ModelRole, Settings, get_application, prices_as_of, rejected_sources
 
 _CHECKS_KEY = "checked"  # in the session: time and results of the connection test
 
@@ -56,22 +40,7 @@ def draw_connection_test() -> None:
         return
     st.caption(t("status.checked", when=format_local_time(tested_at)))
     for check in checks:
-        key = f"role.{check.name}"
-        name = t(key) if has_message(key) else escape_markdown(source_name(check.name))
-        failure = check.failure
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{name}** · {escape_markdown(check.model)}", width="content")
-            if failure is None:
-                words = t("status.ok", seconds=format_duration(check.seconds))
-                st.badge(words, color="green", icon=":material/check:")
-            else:
-                st.badge(t(f"reason.{failure.reason}"), color="red", icon=":material/close:")
-                st.caption(format_duration(check.seconds), width="content")
-        words = [explain_failure(failure, current_language())] if failure else []
-        if words := [escape_markdown(text) for text in (*words, check.warning) if text]:
-            st.caption(" · ".join(words))
-        if failure:
-            failure_display.draw_details([failure.message])
+        connection_checks.draw_check(check)
 
 
 def draw_models(roles: list[ModelRole]) -> None:
@@ -111,29 +80,27 @@ def draw_models(roles: list[ModelRole]) -> None:
         },
     )
     st.caption(t("status.prices", date=format_day(prices_as_of())))
-    end_dates = {role.price.until for role in roles if role.price and role.price.until}
-    if end_dates:
+    if end_dates := {role.price.until for role in roles if role.price and role.price.until}:
         st.caption(t("status.prices_until", date=format_day(min(end_dates))))
 
 
 def draw_limits(settings: Settings) -> None:
     """Draw the limits of a run and of a person, and the remaining quota of the map service."""
-    no_limit = t("status.no_limit")
 
-    def limit_text(value: float, words: str) -> str:
-        return words if value else no_limit
+    def limit_text(value: float, format_value: Callable[[float], str] = format_number) -> str:
+        return format_value(value) if value else t("status.no_limit")
 
     run_limits = {
         "queries": format_number(settings.queries),
         "loops": format_number(settings.loops),
-        "searches": limit_text(settings.max_searches, format_number(settings.max_searches)),
-        "tokens": limit_text(settings.max_tokens, format_number(settings.max_tokens)),
-        "money": limit_text(settings.max_cost, f"${settings.max_cost:,.2f}"),
-        "time": limit_text(settings.max_seconds, format_duration(settings.max_seconds)),
+        "searches": limit_text(settings.max_searches),
+        "tokens": limit_text(settings.max_tokens),
+        "money": limit_text(settings.max_cost, "${:,.2f}".format),
+        "time": limit_text(settings.max_seconds, format_duration),
     }
     person_limits = {
-        "runs_each": limit_text(settings.runs_each, format_number(settings.runs_each)),
-        "runs_at_once": limit_text(settings.runs_at_once, format_number(settings.runs_at_once)),
+        "runs_each": limit_text(settings.max_runs_per_owner),
+        "runs_at_once": limit_text(settings.max_runs),
     }
     left, right = st.columns(2, gap="large")
     for column, title, rows in (
@@ -157,13 +124,11 @@ def draw_limits(settings: Settings) -> None:
 
 def draw_settings(settings: Settings) -> None:
     """Draw a table of all settings. Of a key, only its presence is shown."""
-    rows = [
-        (name, {"set": t("status.set"), "": t("status.unset")}.get(value, value))
-        for name, value in settings.display_values()
-    ]
+    labels = {"set": t("status.set"), "": t("status.unset")}
+    rows = [(name, str(labels.get(value, value))) for name, value in settings.display_values()]
     with st.expander(t("status.settings"), icon=":material/tune:", key="settings_table"):
         st.dataframe(
-            pd.DataFrame([(name, str(value)) for name, value in rows], columns=["name", "value"]),
+            pd.DataFrame(rows, columns=["name", "value"]),
             hide_index=True,
             alt=t("status.settings_alt"),
             column_config={
@@ -171,15 +136,6 @@ def draw_settings(settings: Settings) -> None:
                 "value": st.column_config.TextColumn(t("status.value"), width="large"),
             },
         )
-
-
-def draw_database(schema: DatabaseSchema) -> None:
-    """Draw the failure of the database and the warnings of its schema."""
-    if schema.failure:
-        message = escape_markdown(schema.failure.message, 400) if is_local else ""
-        reasons = [t(f"reason.{schema.failure.reason}"), message]
-        st.error(t("database.schema_failed", why=" — ".join(filter(None, reasons))))
-    draw_schema_warnings(schema)
 
 
 current_application = get_application()
@@ -204,7 +160,7 @@ for refused_source in rejected_sources() if is_local else ():
     if refused_source.reason != "server":
         refusal_reason = t("status.refused", package=escape_markdown(refused_source.package), why=refusal_reason)
     st.warning(refusal_reason, icon=":material/extension_off:")
-draw_database(schema)
+draw_schema_warnings(schema)
 if is_local:
     st.caption(t("status.how"))
     layout.draw_section_title(t("status.tests"))

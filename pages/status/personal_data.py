@@ -18,14 +18,21 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 1.0  # interval of progress updates
 _DELETED_KEY = "wiped"  # in the session: summary of the deletion
 _CONFIRMING_KEY = "wipe_asking"  # in the session: True while confirmation is pending
-_KEPT_KEYS = ("lang", _DELETED_KEY)  # keys of the session that survive the deletion
-DELETED_PARTS = {  # fields of DeletionSummary and their message keys
-    "runs": "runs", "conversations": "conversations", "evidence": "evidence", "watches": "watches",
-    "statements": "statements", "notes": "notes", "notebooks": "notebooks", "preferences": "preferences",
-    "cached_answers": "lookups", "documents": "documents", "uploads": "files", "reports": "reports",
-}  # fmt: skip
-
-
+_KEPT_KEYS = ("lang", "owner", _DELETED_KEY)  # keys of the session that survive the deletion
+DELETED_PARTS = (  # fields of DeletionSummary
+    "runs",
+    "conversations",
+    "evidence",
+    "watches",
+    "statements",
+    "notes",
+    "notebooks",
+    "preferences",
+    "cached_answers",
+    "documents",
+    "uploads",
+    "reports",
+)
 COUNT_UNITS = {"runs": "run", "lookups": "answer", "library": "document", "tables": "file", "reports": "file"}
 
 
@@ -156,9 +163,7 @@ def draw_deletion_result() -> None:
 
 def _deletion_text(deletion: DeletionSummary) -> str:
     parts = [
-        f"{t(f'wiped.{message_key}')} {format_number(n)}"
-        for name, message_key in DELETED_PARTS.items()
-        if (n := getattr(deletion, name))
+        f"{t(f'wiped.{name}')} {format_number(count)}" for name in DELETED_PARTS if (count := getattr(deletion, name))
     ]
     return t("wiped.done", what=t("mark.list").join(parts) or t("wiped.nothing"))
 
@@ -224,8 +229,7 @@ def _delete_everything(*, is_local: bool, includes_library: bool) -> None:
         st.error(t("wipe.keys_left"))
         return
     for name in [name for name in st.session_state if name not in _KEPT_KEYS]:
-        if name != "owner":
-            del st.session_state[name]
+        del st.session_state[name]
     if is_local:
         st.session_state[_DELETED_KEY] = summary
     else:

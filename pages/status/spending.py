@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import Any
 
 import altair as alt
 import pandas as pd
 import streamlit as st
 
 from pages.shared import storage_errors
-from pages.shared.escaping import escape_markdown
+from pages.shared.escaping import escape_markdown, to_single_line
 from pages.shared.localization import (
+    browser_timezone,
     cost_column_format,
-    current_language,
     day_column_format,
     format_day,
-    format_day_in,
     format_money,
     format_number,
     t,
@@ -36,30 +36,9 @@ _CACHE_KEY = "spending"  # in the session
 def draw() -> None:
     """Draw the choice of range, measure and grouping, the totals, the chart and the table."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="spending_choice"):
-        days = st.segmented_control(
-            t("spending.range"),
-            RANGES_DAYS,
-            default=RANGES_DAYS[0],
-            required=True,
-            key="spending_days",
-            format_func=lambda n: t("spending.days", n=n),
-        )
-        measure = st.segmented_control(
-            t("spending.measure"),
-            MEASURES,
-            default="cost",
-            required=True,
-            key="spending_measure",
-            format_func=lambda name: t(f"spending.{name}"),
-        )
-        group = st.segmented_control(
-            t("spending.by"),
-            GROUPINGS,
-            default="model",
-            required=True,
-            key="spending_by",
-            format_func=lambda name: t(f"spending.{name}"),
-        )
+        days = _draw_choice(t("spending.range"), "days", RANGES_DAYS, lambda n: t("spending.days", n=n))
+        measure = _draw_choice(t("spending.measure"), "measure", MEASURES, _value_name)
+        group = _draw_choice(t("spending.by"), "by", GROUPINGS, _value_name)
     try:
         usage = read_usage(days)
     except StoreError as error:  # a fragment runs without the router, which would handle this
@@ -70,28 +49,30 @@ def draw() -> None:
         return
     draw_totals(usage)
     weekly = days > RANGES_DAYS[0]
-    table = build_series(usage, measure, group, is_weekly=weekly)
+    usage = label_usage(usage, group, is_weekly=weekly)
+    table = build_series(usage, measure)
     if table["value"].sum() > 0:
         alt_text = t("spending.alt", what=t(f"spending.{measure}"), by=t(f"spending.{group}"), days=days)
         st.altair_chart(build_chart(table, measure, is_weekly=weekly, days=days), alt=alt_text)
     else:
         st.caption(t("spending.nothing_of", what=t(f"spending.{measure}")))
-    unpriced = int(usage["unpriced"].sum())
-    if unpriced:
+    if unpriced := int(usage["unpriced"].sum()):
         names = sorted({escape_markdown(name, 60) for name in usage[usage["unpriced"] > 0]["model"]})
         st.caption(t("spending.unpriced", n=format_number(unpriced), models=t("mark.list").join(names[:6])))
     if estimated := int(usage["estimated"].sum()):
         st.caption(t("usage.estimated", n=format_number(estimated)))
-    st.caption(t("status.prices", date=format_day_in(prices_as_of(), current_language())))
+    st.caption(t("status.prices", date=format_day(prices_as_of())))
     draw_table(usage, group, is_weekly=weekly)
 
 
-def browser_timezone() -> ZoneInfo:
-    """Return the time zone of the browser, or UTC if it is unknown."""
-    try:
-        return ZoneInfo(st.context.timezone or "UTC")
-    except (ZoneInfoNotFoundError, ValueError):
-        return ZoneInfo("UTC")
+def _draw_choice(label: str, name: str, options: Sequence[Any], format_func: Callable[[Any], str]) -> Any:
+    return st.segmented_control(
+        label, options, default=options[0], required=True, key=f"spending_{name}", format_func=format_func
+    )
+
+
+def _value_name(value: str) -> str:
+    return t(f"spending.{value}")
 
 
 def read_usage(days: int) -> pd.DataFrame:
@@ -127,21 +108,21 @@ def _period_start(day: date, *, is_weekly: bool) -> date:
     return day - timedelta(days=day.weekday()) if is_weekly else day
 
 
-def build_series(usage: pd.DataFrame, measure: str, group: str, *, is_weekly: bool) -> pd.DataFrame:
-    """Sum a measure by day or week and name; names beyond MAX_SERIES are merged into "others"."""
-    frame = usage.assign(
+def label_usage(usage: pd.DataFrame, group: str, *, is_weekly: bool) -> pd.DataFrame:
+    """Replace the day of each row by the start of its period, and add the name of its group."""
+    return usage.assign(
         day=[_period_start(day, is_weekly=is_weekly) for day in usage["day"]],
-        name=[_group_label(group, value) for value in usage[group]],
-        value=usage[measure].astype(float),
+        name=[t(f"stage.{value}") if group == "stage" else to_single_line(value)[:60] for value in usage[group]],
     )
+
+
+def build_series(usage: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Sum a measure by period and name; names beyond MAX_SERIES are merged into "others"."""
+    frame = usage.assign(value=usage[measure].astype(float))
     largest = frame.groupby("name")["value"].sum().sort_values(ascending=False).index[:MAX_SERIES]
     frame["name"] = frame["name"].where(frame["name"].isin(largest), t("spending.others"))
     summed = frame.groupby(["day", "name"], as_index=False)["value"].sum()
     return summed[summed["value"] > 0]
-
-
-def _group_label(group: str, value: str) -> str:
-    return t(f"stage.{value}") if group == "stage" else " ".join(value.split())[:60]
 
 
 def build_chart(table: pd.DataFrame, measure: str, *, is_weekly: bool, days: int) -> alt.Chart:
@@ -187,12 +168,8 @@ def build_chart(table: pd.DataFrame, measure: str, *, is_weekly: bool, days: int
 
 def draw_table(usage: pd.DataFrame, group: str, *, is_weekly: bool) -> None:
     """Draw the usage as a table, the latest first."""
-    frame = usage.assign(
-        day=[_period_start(day, is_weekly=is_weekly) for day in usage["day"]],
-        name=[_group_label(group, value) for value in usage[group]],
-    )
     rows = (
-        frame.groupby(["day", "name"], as_index=False)
+        usage.groupby(["day", "name"], as_index=False)
         .agg({"calls": "sum", "searches": "sum", "input": "sum", "output": "sum", "cost": "sum", "unpriced": "sum"})
         .sort_values(["day", "name"], ascending=[False, True])
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 import pandas as pd
@@ -11,7 +11,17 @@ import streamlit as st
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import t
 from pages.shared.login import current_owner
-from research import Column, ColumnType, Grid, Row, get_application, rows_from_csv, rows_from_lines, rows_from_report
+from research import (
+    Column,
+    ColumnType,
+    Grid,
+    Place,
+    Row,
+    get_application,
+    rows_from_csv,
+    rows_from_lines,
+    rows_from_report,
+)
 
 COLUMN_TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
 MAX_RUNS = 30  # offered as sources of rows
@@ -31,10 +41,8 @@ def draw_table_form() -> Grid | None:
         _draw_run_import()
     st.markdown(t("tables.columns"))
     columns = edit_columns((), "table_columns")
-    rows = rows_from_lines(st.session_state.get("table_rows", ""))
-    places = st.session_state.get("table_places", {})
-    rows = tuple(
-        row.model_copy(update={"place": places[row.full_name]}) if row.full_name in places else row for row in rows
+    rows = _add_places(
+        rows_from_lines(st.session_state.get("table_rows", "")), st.session_state.get("table_places", {})
     )
     if not rows or not columns:
         return None
@@ -111,58 +119,84 @@ def edit_rows(rows: Sequence[Row], key: str) -> tuple[Row, ...]:
             "about": column.TextColumn(t("tables.about"), max_chars=200, help=t("tables.about_help")),
         },
     )
-    cells = [(_cell_text(line["name"]), _cell_text(line["about"])) for _, line in edited.iterrows()]
-    places = {row.full_name: row.place for row in rows if row.place}
-    parsed = rows_from_lines("\n".join(f"{name}\t{about}" for name, about in cells if name.strip()))
-    return tuple(
-        row.model_copy(update={"place": places[row.full_name]}) if row.full_name in places else row for row in parsed
-    )
+    cells = [(_cell_text(line["name"]), _cell_text(line["about"])) for line in edited.to_dict("records")]
+    parsed = rows_from_lines("\n".join(f"{name}\t{about}" for name, about in cells if name))
+    return _add_places(parsed, {row.full_name: row.place for row in rows if row.place})
+
+
+def _add_places(rows: Sequence[Row], places: Mapping[str, Place]) -> tuple[Row, ...]:
+    """Add the known places to rows, by full name."""
+    return tuple(row.model_copy(update={"place": places.get(row.full_name, row.place)}) for row in rows)
 
 
 def edit_columns(columns: Sequence[Column], key: str) -> tuple[Column, ...]:
-    """Draw an editor for columns. Return the valid ones."""
+    """Draw an editor for columns. Return the usable ones, and say below it what is wrong with others."""
     column = st.column_config
     lines = [(c.name, c.question, c.type, c.unit, "; ".join(c.choices)) for c in columns]
     edited = st.data_editor(
         pd.DataFrame(lines, columns=list(COLUMN_FIELDS), dtype="object"),
-        num_rows="dynamic", hide_index=True, key=key, alt=t("tables.columns"), placeholder="",
+        num_rows="dynamic",
+        hide_index=True,
+        key=key,
+        alt=t("tables.columns"),
+        placeholder="",
         column_config={
             "name": column.TextColumn(t("tables.column"), max_chars=120, required=True),
             "question": column.TextColumn(
                 t("tables.question"), width="large", max_chars=500, help=t("tables.question_help")
             ),
             "type": column.SelectboxColumn(
-                t("tables.type"), options=list(COLUMN_TYPES), default="text", required=True,
+                t("tables.type"),
+                options=list(COLUMN_TYPES),
+                default="text",
+                required=True,
                 format_func=lambda kind: t(f"tables.type_{kind}"),
             ),
             "unit": column.TextColumn(t("tables.unit"), max_chars=40, help=t("tables.unit_help")),
             "choices": column.TextColumn(t("tables.choices"), help=t("tables.choices_help")),
         },
-    )  # fmt: skip
-    return tuple(parse_columns([dict(line) for _, line in edited.iterrows()]))
+    )
+    rows = [{field: _cell_text(line[field]) for field in COLUMN_FIELDS} for line in edited.to_dict("records")]
+    if problems := find_column_problems(rows):
+        st.warning("\n".join(f"- {problem}" for problem in problems), icon=":material/view_column:")
+    return tuple(parse_columns(rows))
 
 
-def parse_columns(lines: Sequence[dict[str, Any]]) -> list[Column]:
+def find_column_problems(rows: Sequence[dict[str, str]]) -> list[str]:
+    """Return one line for each column that is left out, or that is filled as text instead of a choice."""
+    problems = []
+    for row in rows:
+        text = row["question"] or row["choices"] or row["unit"]
+        if not row["name"] and text:
+            problems.append(t("tables.column_unnamed", text=escape_markdown(text, MAX_QUESTION_CHARS)))
+        elif row["name"] and row["type"] == "choice" and len(_split_choices(row["choices"])) < 2:
+            problems.append(t("tables.column_choices", name=escape_markdown(row["name"], MAX_QUESTION_CHARS)))
+    return problems
+
+
+def parse_columns(rows: Sequence[dict[str, str]]) -> list[Column]:
     """Parse columns from editor rows. A choice column with fewer than two choices becomes text."""
     columns: list[Column] = []
-    for line in lines:
-        name, question, kind, unit, choice_text = (_cell_text(line.get(field)) for field in COLUMN_FIELDS)
-        if not name:
-            continue
-        choices = tuple(dict.fromkeys(c.strip() for c in choice_text.replace("；", ";").split(";") if c.strip()))
-        valid_kind = next((column_type for column_type in COLUMN_TYPES if column_type == kind), "text")
-        chosen: ColumnType = "text" if valid_kind == "choice" and len(choices) < 2 else valid_kind
+    for row in (row for row in rows if row["name"]):
+        choices = _split_choices(row["choices"])
+        kind: ColumnType = next((kind for kind in COLUMN_TYPES if kind == row["type"]), "text")
+        if kind == "choice" and len(choices) < 2:
+            kind = "text"
         columns.append(
             Column(
                 id=f"c{len(columns) + 1}",
-                name=name,
-                question=question,
-                type=chosen,
-                unit=unit if chosen == "number" else "",
-                choices=choices if chosen == "choice" else (),
+                name=row["name"],
+                question=row["question"],
+                type=kind,
+                unit=row["unit"] if kind == "number" else "",
+                choices=choices if kind == "choice" else (),
             )
         )
     return columns
+
+
+def _split_choices(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(c.strip() for c in text.replace("；", ";").split(";") if c.strip()))
 
 
 def _cell_text(value: Any) -> str:

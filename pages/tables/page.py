@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import errors, layout, run_navigation
+from pages.shared import errors, layout, run_navigation, run_options
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import format_local_time, format_number, run_query_params, source_name, t, value_label
+from pages.shared.localization import format_local_time, format_number, t
 from pages.shared.login import current_owner
-from pages.shared.paths import page_script
 from pages.tables import form
-from research import Grid, Plan, QuestionError, RateLimitError, RunOptions, get_application
+from research import Grid, Plan, RunOptions, get_application
 
 MAX_TABLES = 20
 
@@ -31,12 +30,12 @@ def draw_form() -> None:
             start_table(text, None)
     with manual:
         grid = form.draw_table_form()
-        if st.button(
-            t("tables.fill"), type="primary", key="fill", icon=":material/table_view:",
-            disabled=grid is None,
-        ) and grid:  # fmt: skip
-            start_table("", grid)
+        submitted = st.button(
+            t("tables.fill"), type="primary", key="fill", icon=":material/table_view:", disabled=grid is None
+        )
         if grid:
+            if submitted:
+                start_table("", grid)
             draw_estimate(grid)
 
 
@@ -45,18 +44,6 @@ def chosen_options() -> RunOptions | None:
     defaults = get_application().services_for(current_owner()).default_options()
     chosen = st.session_state.get("table_sources", list(defaults.sources))
     return defaults.model_copy(update={"sources": tuple(chosen)}) if chosen else None
-
-
-def draw_sources() -> None:
-    defaults = get_application().services_for(current_owner()).default_options()
-    st.pills(
-        t("ask.sources"),
-        list(get_application().sources),
-        selection_mode="multi",
-        default=list(defaults.sources),
-        format_func=lambda name: escape_markdown(source_name(name)),
-        key="table_sources",
-    )
 
 
 def draw_estimate(grid: Grid) -> None:
@@ -72,13 +59,10 @@ def start_table(question: str, grid: Grid | None) -> None:
     if chosen is None:
         st.error(t("ask.no_sources"))
         return
-    try:
-        run = get_application().start_table(question, grid=grid, options=chosen, owner=current_owner())
-    except (QuestionError, RateLimitError) as error:
-        run_navigation.draw_start_error(error)
-        return
-    run_navigation.show_run(run)
-    st.rerun()
+    with run_navigation.catch_start_errors():
+        run_navigation.open_run(
+            get_application().start_table(question, grid=grid, options=chosen, owner=current_owner())
+        )
 
 
 def draw_earlier_tables() -> None:
@@ -97,16 +81,11 @@ def draw_earlier_tables() -> None:
                     horizontal=True, vertical_alignment="center", gap="small", horizontal_alignment="distribute"
                 ),
             ):
-                st.page_link(
-                    page_script("tables"),
-                    label=escape_markdown(table.question, 100),
-                    query_params=run_query_params(table.id),
-                    icon=":material/table_view:",
-                )
+                question = escape_markdown(table.question, 100)
+                run_navigation.draw_run_link(table.id, question, ":material/table_view:", "tables")
                 with st.container(horizontal=True, vertical_alignment="center", width="content"):
                     if table.status != "done":
-                        color = run_navigation.STATUS_COLORS.get(table.status, "orange")
-                        st.badge(escape_markdown(value_label("run", table.status)), color=color)
+                        run_navigation.draw_status_badge(table.status)
                     st.caption(format_local_time(table.created), width="content")
 
 
@@ -114,15 +93,16 @@ def draw_start_page() -> None:
     """Draw the page without a selected run: forms, sources and earlier tables."""
     layout.draw_header(t("tables.title"), t("tables.lead"))
     draw_form()
-    draw_sources()
+    defaults = get_application().services_for(current_owner()).default_options()
+    run_options.draw_sources("table_sources", defaults.sources)
     draw_earlier_tables()
 
 
 run_navigation.set_last_run_key(run_navigation.LAST_TABLE_KEY)
 selected_run = run_navigation.current_run()
 if selected_run is not None:
-    from pages.run import view as run  # slow to import, and not needed for the form
+    from pages.run import view  # slow to import, and not needed for the form
 
-    run.draw(selected_run)
+    view.draw(selected_run)
 else:
     draw_start_page()

@@ -13,7 +13,7 @@ from typing import Literal
 from research.accounts.keys import KeyStore, may_set_key
 from research.core.errors import register_secrets
 from research.core.records import Record
-from research.core.settings import CHOICES, KEYS, SettingError, Settings, apply_choices
+from research.core.settings import CHOICES, KEYS, SettingError, Settings, apply_choices, setting_text
 from research.models.roles import parse_spec, report_spec
 from research.storage.store import Store
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 MIN_KEY_CHARS = 8  # characters of a key; shorter ones would be masked wherever they occur by chance
 MAX_KEY_CHARS = 400
-MODEL_SETTINGS = ("QUERY_GENERATOR_MODEL", "REFLECTION_MODEL", "ANSWER_MODEL", "WEB_SEARCH_MODEL", "CHECK_MODEL")
+MODEL_SETTINGS = tuple(name for name, setting in CHOICES.items() if setting.kind == "model")
 KeyLocation = Literal["session", "machine", "environment", "none"]
 
 
@@ -93,8 +93,9 @@ class Preferences:
         """Return every setting that an owner can choose."""
         base, own_settings, chosen = self.defaults, self.settings_for(owner), self.chosen_values(owner)
         rows = []
-        for name, field in CHOICES.items():
-            value, default = _setting_text(getattr(own_settings, field)), _setting_text(getattr(base, field))
+        for name, setting in CHOICES.items():
+            value = setting_text(getattr(own_settings, setting.attribute))
+            default = setting_text(getattr(base, setting.attribute))
             is_chosen = name in chosen
             is_usable = not is_chosen or not _values_problem(base, {name: chosen[name]})
             rows.append(
@@ -115,8 +116,9 @@ class Preferences:
         if problems:
             return problems
         for name, value in stripped.items():
-            chosen = value and _setting_text(getattr(validate_choices(base, {name: value}), CHOICES[name]))
-            default = _setting_text(getattr(base, CHOICES[name]))
+            attribute = CHOICES[name].attribute
+            chosen = value and setting_text(getattr(validate_choices(base, {name: value}), attribute))
+            default = setting_text(getattr(base, attribute))
             self.store.set_preference(owner, name, None if not chosen or chosen == default else chosen)
         return {}
 
@@ -237,7 +239,3 @@ def _values_problem(settings: Settings, values: Mapping[str, str]) -> str:
     except SettingError as error:
         return str(error)
     return ""
-
-
-def _setting_text(value: object) -> str:
-    return f"{value:.12g}" if isinstance(value, float) else str(value)

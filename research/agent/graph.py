@@ -20,30 +20,43 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send, interrupt
-from typing_extensions import TypedDict  # on Python 3.11, pydantic needs this one for JSON schemas
 
 from research.agent.nodes.answer import AnswerNotWrittenError, build_answer, compose_answer
 from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.check import check_answer
-from research.agent.nodes.context import RunContext
-from research.agent.nodes.news_coverage import CoverageBuilder, EarlyCoverage, cover_news, read_ahead
+from research.agent.nodes.news_coverage import CoverageBuilder, cover_news, read_ahead
 from research.agent.nodes.plan import empty_plan, make_plan, standalone_question
-from research.agent.nodes.question import clean_question
+from research.agent.nodes.question import build_question
 from research.agent.nodes.reflect import reflect_on_findings
 from research.agent.nodes.search import run_search
 from research.agent.nodes.section import write_section
 from research.agent.nodes.table import fill_row
+from research.agent.state import GraphContext, GraphState, RowInput, SectionInput
 from research.core.errors import ServiceError
+from research.core.events import (
+    AnswerWritten,
+    ClarificationNeeded,
+    DatabaseStepTaken,
+    InstructionApplied,
+    PlanMade,
+    QuestionParsed,
+    ReflectionMade,
+    ReflectionSkipped,
+    RunEvent,
+    TaskFinished,
+    TaskStarted,
+    ToolCalled,
+    UsageRecorded,
+    WritingStarted,
+)
 from research.core.records import (
     Answer,
-    Cell,
     Draft,
     EventEmitter,
     Finding,
@@ -51,67 +64,10 @@ from research.core.records import (
     Plan,
     Question,
     Readiness,
-    Reflection,
-    ReportSection,
-    Row,
     Task,
 )
 from research.core.tracing import trace_node
 from research.sources.base import STEP_RESULTS
-
-RECURSION_LIMIT = 60  # supersteps: two a round, at most ten rounds, and a reserve
-
-
-_T = TypeVar("_T")
-
-
-def append_items(known: Sequence[_T], new: Sequence[_T] | None) -> list[_T]:
-    """Append to a list of the state; None clears it."""
-    return [] if new is None else [*known, *new]
-
-
-class GraphState(TypedDict, total=False):
-    """The state of a run. `pending` holds the tasks of the current round."""
-
-    asked: str | None
-    question: Question
-    plan: Plan
-    pending: list[Task]
-    round: int
-    rounds: int
-    approved: bool
-    unclear: bool
-    findings: Annotated[list[Finding], append_items]
-    sections: Annotated[list[ReportSection], append_items]
-    cells: Annotated[list[Cell], append_items]
-    reflections: Annotated[list[Reflection], append_items]
-    answer: Answer
-    unchecked: bool
-
-
-@dataclass(frozen=True)
-class GraphContext(RunContext):
-    """The helpers of a run, and what its sections share."""
-
-    running_searches: dict[str, asyncio.Task[Finding]] = field(default_factory=dict)
-    early_coverage: EarlyCoverage = field(default_factory=EarlyCoverage)
-
-
-class SectionInput(TypedDict):
-    """Input of a section node."""
-
-    question: Question
-    plan: Plan
-    part: str
-
-
-class RowInput(TypedDict):
-    """Input of a row node."""
-
-    question: Question
-    plan: Plan
-    row: Row
-
 
 GraphRuntime = Runtime[GraphContext]
 NodeFunction = Callable[..., Any]
@@ -120,15 +76,17 @@ NodeFunction = Callable[..., Any]
 def _event_emitter(runtime: GraphRuntime, task_id: str = "") -> EventEmitter:
     send_event = runtime.context.send_event
 
-    def emit(kind: str, /, **data: Any) -> None:
-        send_event(kind, {**data, "task": task_id} if kind == "usage" else data)
+    def emit(event: RunEvent, /) -> None:
+        """Send an event; those that a source emits about its search get the id of the search."""
+        is_of_task = isinstance(event, UsageRecorded | ToolCalled | DatabaseStepTaken)
+        send_event(event.model_copy(update={"task": task_id}) if is_of_task else event)
 
     return emit
 
 
 async def _plan_node(state: GraphState, runtime: GraphRuntime) -> dict[str, Any]:
-    question = clean_question(state["asked"] or "").model_copy(update={"before": runtime.context.memory})
-    _event_emitter(runtime)("question", text=question.text, language=question.language)
+    question = build_question(state["asked"] or "").model_copy(update={"before": runtime.context.memory})
+    _event_emitter(runtime)(QuestionParsed(text=question.text, language=question.language))
     return await _plan_question(question, runtime)
 
 
@@ -139,9 +97,9 @@ async def _plan_question(question: Question, runtime: GraphRuntime) -> dict[str,
     if isinstance(plan, Draft):
         answer = build_answer(question, plan, (), context.clock())
         return {**update, "answer": answer, "pending": []}
-    emit("plan", plan=plan.model_dump(mode="json"))
+    emit(PlanMade(plan=plan))
     if plan.unclear and context.clarification is None and context.plan is None:
-        emit("unclear", **plan.unclear.model_dump(mode="json"))
+        emit(ClarificationNeeded(clarification=plan.unclear))
         update["unclear"] = True
     update["question"] = standalone_question(question, plan)
     pending = list(plan.tasks) if context.options.loops else []
@@ -169,7 +127,7 @@ def _add_instructions(question: Question, runtime: GraphRuntime) -> Question:
     instructions = runtime.context.instructions()
     if not instructions:
         return question
-    _event_emitter(runtime)("heeded", count=len(instructions))
+    _event_emitter(runtime)(InstructionApplied(count=len(instructions)))
     return question.model_copy(update={"added": (*question.added, *instructions)})
 
 
@@ -179,7 +137,7 @@ async def _approval_node(state: GraphState, runtime: GraphRuntime) -> dict[str, 
     if context.plan is None:
         interrupt("the plan")
     plan = context.plan or state["plan"]
-    emit("plan", plan=plan.model_dump(mode="json"))
+    emit(PlanMade(plan=plan))
     rounds = context.options.loops
     pending = list(plan.tasks) if rounds else []
     return {"plan": plan, "pending": pending, "rounds": rounds, "approved": True}
@@ -218,7 +176,7 @@ async def _reflection_node(state: GraphState, runtime: GraphRuntime) -> dict[str
     except RunEndedError as ended:
         budget.record_skip(ended.reason)
         return {"pending": []}
-    emit("reflection", **reflection.model_dump(mode="json"))
+    emit(ReflectionMade(reflection=reflection))
     pending = list(reflection.follow_ups)
     return {
         "reflections": [reflection],
@@ -240,14 +198,15 @@ async def _answer_node(state: GraphState, runtime: GraphRuntime) -> dict[str, An
         has_searched = state["rounds"] and not (plan.recalled or plan.outline or plan.grid)
         if len(state.get("reflections", [])) < state["round"] and has_searched:
             is_last = state["round"] >= state["rounds"]
-            emit("reflection", round=state["round"], skipped=True, last=is_last)
+            emit(ReflectionSkipped(round=state["round"], last=is_last))
             is_incomplete = is_incomplete or bool(findings and not is_last)
         if is_incomplete:  # a resumed run recorded this reason before it paused
             context.budget.record_skip(context.budget.reflection_block_reason or "stopped")
-        emit("writing")
+        emit(WritingStarted())
         question = _add_instructions(state["question"], runtime)
         answer = await _write_answer({**state, "question": question}, context, emit)
-    emit("answer", quotes=answer.quote_count, cites=answer.cited_span_count, failures=len(answer.failures))
+    counts = {"quotes": answer.quote_count, "cites": answer.cited_span_count, "failures": len(answer.failures)}
+    emit(AnswerWritten(**counts))
     return {"answer": answer, "findings": missing, "unchecked": context.checker is not None}
 
 
@@ -360,11 +319,8 @@ async def _search_once(task: Task, runtime: GraphRuntime, since: datetime | None
     return await new_search, True
 
 
-def _build_search_node() -> Callable[..., Any]:
-    async def search(task: Task, runtime: GraphRuntime) -> dict[str, Any]:
-        return {"findings": [await _search_task(task, runtime)]}
-
-    return search
+async def _search_node(task: Task, runtime: GraphRuntime) -> dict[str, Any]:
+    return {"findings": [await _search_task(task, runtime)]}
 
 
 class _MissingSource:
@@ -398,7 +354,7 @@ def _with_language(task: Task, question: Question) -> Task:
 
 async def _search_task(task: Task, runtime: GraphRuntime, since: datetime | None = None) -> Finding:
     context, emit = runtime.context, _event_emitter(runtime, task.id)
-    emit("search", task=task.model_dump(mode="json"))
+    emit(TaskStarted(task=task))
     token = STEP_RESULTS.set(context.step_results)
     try:
         finding = await run_search(
@@ -413,21 +369,35 @@ async def _search_task(task: Task, runtime: GraphRuntime, since: datetime | None
         )
     finally:
         STEP_RESULTS.reset(token)
-    emit(
-        "found",
-        task=task.model_dump(mode="json"),
-        passages=finding.passage_count,
-        titles=[evidence.title for evidence in finding.evidence],
-        reason=finding.reason,
-        hint=finding.hint,
-        provider=finding.provider,
-        message=finding.message,
-        beside=[failure.message for failure in finding.failures],
-        seconds=finding.seconds,
-        reused=finding.reused,
-        cached=finding.started.isoformat() if finding.cached else "",
-    )
+    emit(TaskFinished.from_finding(finding))
     return finding
+
+
+def _select_searches(state: GraphState, node_names: Mapping[str, str]) -> list[Send] | str:
+    """Return the rows, sections or searches to start in parallel, or the node that writes."""
+    plan = state.get("plan")
+    if plan and plan.grid:
+        row_inputs = [RowInput(question=state["question"], plan=plan, row=row) for row in plan.grid.rows]
+        return [Send("row", row_input) for row_input in row_inputs]
+    if state["pending"] and plan and plan.outline:
+        question = state["question"]
+        section_inputs = [SectionInput(question=question, plan=plan, part=part.id) for part in plan.parts]
+        return [Send("section", section_input) for section_input in section_inputs]
+    tasks = [task for task in state["pending"] if task.source in node_names]
+    localized = (_with_language(task, state["question"]) for task in tasks)
+    return [Send(node_names[task.source], task) for task in localized] or "finalize_answer"
+
+
+_NODES: tuple[tuple[str, NodeFunction, type[Any] | None], ...] = (  # name, node, input
+    ("generate_query", trace_node("plan", _plan_node), None),
+    ("clarification", trace_node("plan", _clarification_node), None),
+    ("approval", _approval_node, None),
+    ("reflection", trace_node("reflect", _reflection_node), None),
+    ("finalize_answer", trace_node("answer", _answer_node), None),
+    ("check_answer", trace_node("check", _check_node), None),
+    ("section", trace_node("section", _section_node), SectionInput),
+    ("row", trace_node("row", _row_node), RowInput),
+)
 
 
 def build_graph(
@@ -453,41 +423,23 @@ def build_graph(
     """
 
     async def fan_out(state: GraphState) -> list[Send] | str:
-        plan = state.get("plan")
-        if plan and plan.grid:
-            row_inputs = [RowInput(question=state["question"], plan=plan, row=row) for row in plan.grid.rows]
-            return [Send("row", row_input) for row_input in row_inputs]
-        if state["pending"] and plan and plan.outline:
-            question = state["question"]
-            section_inputs = [SectionInput(question=question, plan=plan, part=part.id) for part in plan.parts]
-            return [Send("section", section_input) for section_input in section_inputs]
-        tasks = [task for task in state["pending"] if task.source in node_names]
-        localized = (_with_language(task, state["question"]) for task in tasks)
-        return [Send(node_names[task.source], task) for task in localized] or "finalize_answer"
+        return _select_searches(state, node_names)
 
     async def planned(state: GraphState) -> list[Send] | str:
         if state.get("unclear"):
             return "clarification"
         return await fan_out(state) if state.get("approved", True) else "approval"
 
-    def add(name: str, node: NodeFunction, receives: type[Any] | None = None) -> None:
-        graph.add_node(name, wrap_node(name, node), input_schema=receives)
-
     graph = StateGraph(state_type, context_schema=context_type, input_schema=input_type)
-    add("generate_query", trace_node("plan", _plan_node))
-    add("clarification", trace_node("plan", _clarification_node))
-    add("approval", _approval_node)
-    add("reflection", trace_node("reflect", _reflection_node))
-    add("finalize_answer", trace_node("answer", _answer_node))
-    add("check_answer", trace_node("check", _check_node))
-    add("section", trace_node("section", _section_node), SectionInput)
+    for name, node, receives in _NODES:
+        graph.add_node(name, wrap_node(name, node), input_schema=receives)
     graph.add_edge("section", "finalize_answer")
-    add("row", trace_node("row", _row_node), RowInput)
     graph.add_edge("row", "finalize_answer")
     targets = [*node_names.values(), "section", "row", "finalize_answer"]
-    for name, node in node_names.items():
-        add(node, trace_node(f"search {name}", _build_search_node()), Task)
-        graph.add_conditional_edges(node, _route_after_search, ["reflection", "finalize_answer"])
+    for source, name in node_names.items():
+        node = wrap_node(name, trace_node(f"search {source}", _search_node))
+        graph.add_node(name, node, input_schema=Task)
+        graph.add_conditional_edges(name, _route_after_search, ["reflection", "finalize_answer"])
     if first_node:
         graph.add_node("receive_question", first_node)
         graph.add_edge(START, "receive_question")

@@ -35,9 +35,6 @@ class Corpus(Protocol):
     def idf(self, token: str) -> float:
         """Return the inverse document frequency of a token: higher is rarer."""
 
-    def is_absent(self, token: str) -> bool:
-        """Return whether no document contains a token."""
-
     def find_names(self, question: str) -> list[str]:
         """Return the names in a question that the documents contain, the longest first."""
 
@@ -152,7 +149,7 @@ class Reasoner(Protocol):
 class OwnedReasoner(Protocol):
     """A reasoner whose plans depend on the owner of the run."""
 
-    def of(self, owner: str) -> Reasoner:
+    def for_owner(self, owner: str) -> Reasoner:
         """Return the reasoner for the runs of an owner."""
 
 

@@ -23,10 +23,10 @@ class SplitReasoner:
             default.extract_cells,
         )
 
-    def of(self, owner: str) -> Reasoner:
+    def for_owner(self, owner: str) -> Reasoner:
         """Return the reasoner for the runs of an owner."""
         default, reports = self._default, self._reports
-        return SplitReasoner(default.of(owner) if isinstance(default, OwnedReasoner) else default, reports)
+        return SplitReasoner(default.for_owner(owner) if isinstance(default, OwnedReasoner) else default, reports)
 
     def quote_findings(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
         reasoner = self._reports if plan.outline else self._default

@@ -18,9 +18,10 @@ from research.citations.figure_comparison import (
     find_figures,
     group_disagreements,
 )
-from research.citations.mentions import PERIODIC_QUALIFIERS, is_same_quantity
+from research.citations.mention_comparison import is_same_quantity
 from research.citations.numbering import CitedAnswer
-from research.citations.registry import EvidenceRegistry, collect_evidence
+from research.citations.qualifiers import PERIODIC_QUALIFIERS
+from research.citations.registry import EvidenceRegistry
 from research.core.records import CitedFigure, Evidence, FigureDisagreement, Report
 from research.core.text.near_duplicates import is_near_duplicate, shingles
 
@@ -34,7 +35,8 @@ def find_disagreements(report: Report, cited: CitedAnswer | None) -> tuple[Figur
     Rounding and unit conversion count as agreement. If a source gives several figures of one thing,
     none of them is used; copies of one text count once. At most `MAX_DISAGREEMENTS` are returned.
     """
-    registry = _collect_registry(report)
+    found = (item for finding in report.findings for item in finding.evidence)
+    registry = EvidenceRegistry((*found, *report.evidence))
     numbers = {s.evidence.id: s.number for s in cited.sources} if cited else {}
     story_conflicts = _story_conflict_sources(cited, registry)
     sources = {evidence.id: evidence for evidence in registry}
@@ -51,13 +53,6 @@ def find_disagreements(report: Report, cited: CitedAnswer | None) -> tuple[Figur
         disagreements.append(FigureDisagreement(subject=describe_subject(group), unit=unit, figures=figures))
     disagreements.sort(key=lambda d: (not any(f.number for f in d.figures), d.subject, d.figures[0].text))
     return tuple(disagreements[:MAX_DISAGREEMENTS])
-
-
-def _collect_registry(report: Report) -> EvidenceRegistry:
-    registry = collect_evidence(report.findings)
-    for item in report.evidence:
-        registry.add(item)
-    return registry
 
 
 def _story_conflict_sources(cited: CitedAnswer | None, registry: EvidenceRegistry) -> list[set[str]]:

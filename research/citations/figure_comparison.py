@@ -1,6 +1,6 @@
 """Comparison of figures for the same quantity in different texts.
 
-Precision comes before recall: `mentions` decides whether two figures are of one thing, and doubtful
+Precision comes before recall: `mention_comparison` decides whether two figures are of one thing, and doubtful
 pairs are dropped. No figure is preferred as the true one: all of them are reported.
 """
 
@@ -14,9 +14,9 @@ from datetime import date
 from functools import cached_property
 from itertools import combinations
 
-from research.citations.mentions import Mention, find_mentions, is_consistent
+from research.citations.mentions import Mention, find_mentions
 from research.citations.tokenization import tokenize_text
-from research.core.text.quantities import Measure, fold_text
+from research.core.text.quantities import Measure, are_compatible, fold_text
 from research.core.text.tokenizer import STOP_WORDS, has_han, normalise_quote
 
 MAX_TEXT_CHARS = 4_000  # characters of a text
@@ -137,7 +137,7 @@ def group_disagreements(
         same.sort(key=lambda one: one.position)
         for group in _connected_groups(same, similarity):
             candidates = _one_per_source(group)
-            if any(not is_consistent(a.measure, b.measure) for a, b in combinations(candidates, 2)):
+            if any(not are_compatible(a.measure, b.measure) for a, b in combinations(candidates, 2)):
                 yield candidates
 
 
@@ -160,7 +160,7 @@ def _connected_groups(figures: Sequence[SourcedFigure], similarity: SimilarityFu
         for key in ((a, sources[b]), (b, sources[a])):
             best[key] = max(best[key], score)
     pairs = [(a, b) for (a, b), score in scores.items() if best[a, sources[b]] == score == best[b, sources[a]]]
-    conflicting = {at for a, b in pairs if not is_consistent(figures[a].measure, figures[b].measure) for at in (a, b)}
+    conflicting = {at for a, b in pairs if not are_compatible(figures[a].measure, figures[b].measure) for at in (a, b)}
     for a, b in pairs:
         if a in conflicting or b in conflicting:
             parents[root(a)] = root(b)
@@ -195,7 +195,7 @@ def _one_per_source(group: Sequence[SourcedFigure]) -> list[SourcedFigure]:
     return [
         members[0]
         for members in by_source.values()
-        if all(is_consistent(members[0].measure, other.measure) for other in members)
+        if all(are_compatible(members[0].measure, other.measure) for other in members)
     ]
 
 

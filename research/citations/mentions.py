@@ -1,40 +1,23 @@
-"""Figures and dates in sentences, and the test whether two of them are of one thing.
-
-Two figures are of one thing if they are of one kind, their sentences share enough words, and
-nothing separates them: another time, another name, a qualifier from `data/qualifiers.tsv` on one
-side only, or different words beside the figures (restored in 1999, opened in 1931), unless
-`data/columns.tsv` lists those words as one attribute. Meaning is not understood: a paraphrase
-counts as another thing. For news items about one known event, a shared word near both figures is
-enough. The measured worth of each rule is in `tests/yardsticks/README.md`.
-"""
+"""Figures and dates in sentences, with the words, names and qualifiers around them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from functools import cache, cached_property, lru_cache
 
 from research import data
 from research.citations.cues import find_cues
 from research.citations.figure_check import TIME_KINDS
+from research.citations.qualifiers import find_qualifiers, qualifier_group, qualifiers_in
 from research.citations.tokenization import TokenizedSentence, TokenizedText, tokenize_text
 from research.core.text.attributes import load_attributes
 from research.core.text.names import find_han_names, find_latin_names
-from research.core.text.quantities import Measure, are_compatible, dates_conflict, measures_agree
+from research.core.text.quantities import Measure
 from research.core.text.sentences import CLAUSE_END_PATTERN
 from research.core.text.tokenizer import HAN_RANGES, STOP_WORDS, has_han
 
-MIN_WORD_OVERLAP, MIN_WORD_OVERLAP_FOR_YEARS = (
-    0.45,
-    0.8,
-)  # share of common words in two sentences; higher for bare years
-MIN_SHARED_WEIGHT = 8  # of shared items: Han character 2, other word 3, figure 4, name 2 more
-MIN_SHARED_NAMES = 0.7  # the share of names found in the other sentence must exceed this
-MIN_TITLE_OVERLAP = 0.6  # share of common title words, if no name is shared
-MIN_PREDICATE_OVERLAP = 0.6  # share of equal text behind two Chinese subjects, from which the subjects differ
-PERIODIC_QUALIFIERS = frozenset({"daily", "monthly", "yearly"})  # their figures differ from year to year
 MAX_SENTENCE_CHARS = 1_000  # longer sentences are skipped
 MAX_ADJACENT_WEIGHT = 4  # Han characters beside a figure that describe it, or half as many words
 FRAME_KINDS = frozenset({"date", "ordinal", "edition", "line"})  # figures that identify one of several things
@@ -78,7 +61,7 @@ class FigureSentence:
     def linking_words(self) -> tuple[tuple[int, int], ...]:
         """Ranges of words that only link a figure to its subject, or that are compared
         separately."""
-        qualifiers = ((a, b) for name, a, b in _find_qualifiers(self.folded) if qualifier_group(name) == "real")
+        qualifiers = ((a, b) for name, a, b in find_qualifiers(self.folded) if qualifier_group(name) == "real")
         return (*(match.span() for match in _linking_pattern().finditer(self.folded)), *qualifiers)
 
     @cached_property
@@ -118,7 +101,7 @@ class FigureSentence:
     @cached_property
     def phases(self) -> frozenset[str]:
         """Names of successive phases of a project in a Chinese sentence, such as 二期."""
-        phases = (self.folded[a:b] for name, a, b in _find_qualifiers(self.folded) if name == "phase")
+        phases = (self.folded[a:b] for name, a, b in find_qualifiers(self.folded) if name == "phase")
         return frozenset(filter(has_han, phases))
 
     @cached_property
@@ -138,7 +121,7 @@ class FigureSentence:
         """Return whether the sentence contains a name, or a longer or shorter form of it."""
         if not has_han(name):
             return name in self.tokens
-        return name in self.folded or any(own in name for own in self.names if has_han(own))
+        return name in self.folded or any(known in name for known in self.names if has_han(known))
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +195,7 @@ class Mention:
         """Words next to the figure that may describe it, nearest first."""
         words, weight = [], 0
         for token in self.clause_words:
-            weight += _token_weight(token)
+            weight += token_weight(token)
             if weight > MAX_ADJACENT_WEIGHT:
                 break
             words.append(token)
@@ -291,18 +274,9 @@ class Mention:
         return start, comma.start() if comma else len(text)
 
 
-@cache
-def _load_qualifiers() -> dict[str, tuple[str, re.Pattern[str], re.Pattern[str]]]:
-    """Load the qualifiers with their group, Chinese pattern and English pattern."""
-    return {
-        name: (group, re.compile(chinese), re.compile(rf"\b(?:{english})\b"))
-        for name, group, chinese, english in data.rows("qualifiers.tsv")
-    }
-
-
-def qualifier_group(qualifier: str) -> str:
-    """Return the group of a qualifier."""
-    return _load_qualifiers()[qualifier][0].rstrip("!")
+def token_weight(token: str) -> int:
+    """Return the weight of a word that describes a figure: a Han character counts half a word."""
+    return 1 if has_han(token) else 2
 
 
 @cache
@@ -315,24 +289,8 @@ def _linking_pattern() -> re.Pattern[str]:
 def _find_attributes(text: str, family: str) -> tuple[tuple[str, int, int], ...]:
     """Find the attributes of a family of figures, and qualifiers, in a folded text, with their
     ranges."""
-    attributes = ((a.name, *place) for a in load_attributes() if a.kind == family for place in a.find_spans(text))
-    return (*attributes, *_find_qualifiers(text))
-
-
-@lru_cache(4_000)
-def _find_qualifiers(text: str) -> tuple[tuple[str, int, int], ...]:
-    return tuple(
-        (name, *match.span())
-        for name, (_, *patterns) in _load_qualifiers().items()
-        for pattern in patterns
-        for match in pattern.finditer(text)
-    )
-
-
-@lru_cache(20_000)
-def qualifiers_in(text: str) -> frozenset[str]:
-    """Return the qualifiers of a folded text."""
-    return frozenset(name for name, (_, zh, en) in _load_qualifiers().items() if zh.search(text) or en.search(text))
+    attributes = ((a.name, *span) for a in load_attributes() if a.kind == family for span in a.find_spans(text))
+    return (*attributes, *find_qualifiers(text))
 
 
 @lru_cache(4_000)
@@ -398,283 +356,3 @@ def _counted_noun(sentence: FigureSentence, measure: Measure) -> str:
         return ""
     match = _NEXT_WORD.match(sentence.folded, measure.end)
     return match[1] if match else ""
-
-
-def is_consistent(first: Measure, second: Measure) -> bool:
-    """Return whether both figures may be true of one thing."""
-    if first.is_date and second.is_date:
-        return not dates_conflict(first, second)
-    return are_compatible(first, second)
-
-
-def is_same_quantity(first: Mention, second: Mention, titles: Sequence[frozenset[str]] = ()) -> bool:
-    """Return whether two mentions of one kind are of one thing.
-
-    `titles` are the words of the titles of both texts, if both have a title.
-    """
-    min_overlap = (
-        MIN_WORD_OVERLAP_FOR_YEARS
-        if _is_bare_year(first.measure) or _is_bare_year(second.measure)
-        else MIN_WORD_OVERLAP
-    )
-    return (
-        _word_overlap(first.sentence, second.sentence) >= min_overlap
-        and len(set(_qualifier_pairs(first, second))) == 1
-        and not _has_other_frame(first, second)
-        and not _has_other_precision(first, second)
-        and _has_same_attribute(first, second)
-        and _has_same_names(first.sentence, second.sentence)
-        and _shares_enough(first, second, titles)
-    )
-
-
-def is_same_quantity_in_story(first: Mention, second: Mention, texts: tuple[str, str]) -> bool:
-    """Return whether two mentions of one kind are of one thing, in two news items about one event.
-
-    `texts` are the folded texts of the items.
-    """
-    return (
-        not first.measure.is_date
-        and not _is_cross_language(first, second)
-        and not _has_exclusive_qualifiers(*_qualifier_pairs(first, second))
-        and not _has_other_time(first, second)
-        and _has_same_names(first.sentence, second.sentence)
-        and not _has_other_subject(first, second, texts)
-    )
-
-
-def _is_cross_language(first: Mention, second: Mention) -> bool:
-    """Return whether only one sentence is in Chinese, unless both count victims (group "harm")."""
-    if first.sentence.has_chinese == second.sentence.has_chinese:
-        return False
-    return not any(qualifier_group(q) == "harm" for q in first.qualifiers & second.qualifiers)
-
-
-def has_clashing_qualifiers(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Return whether two sets have different qualifiers of one group: adults and children."""
-    groups: dict[str, tuple[set[str], set[str]]] = {}
-    for side, names in enumerate((first, second)):
-        for name in names:
-            groups.setdefault(qualifier_group(name), (set(), set()))[side].add(name)
-    return any(a and b and not a & b for a, b in groups.values())
-
-
-def _qualifier_pairs(first: Mention, second: Mention) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the comparable qualifiers of two figures.
-
-    "Future" counts as a plan beside a plan, and is dropped otherwise. A qualifier of one figure
-    also applies to the other if it stands in an earlier clause there.
-    """
-    return _normalized_qualifiers(first, second), _normalized_qualifiers(second, first)
-
-
-def _normalized_qualifiers(first: Mention, second: Mention) -> frozenset[str]:
-    is_planned = "future" in first.qualifiers and "plan" in second.qualifiers
-    qualifiers = first.qualifiers | (first.earlier_qualifiers & second.qualifiers)
-    return qualifiers - {"future", "total"} | frozenset(["plan"] * is_planned)
-
-
-def _has_exclusive_qualifiers(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Return whether two sets of qualifiers clash, or only one has a qualifier marked exclusive
-    ("!")."""
-    has_exclusive = any(_load_qualifiers()[name][0].endswith("!") for name in first ^ second)
-    return has_exclusive or has_clashing_qualifiers(first, second)
-
-
-def _has_other_time(first: Mention, second: Mention) -> bool:
-    """Return whether two figures have different days, editions or lines, or only one has a date."""
-    if any(_has_rival_figures(kind, first, second) for kind in first.frame_kinds & second.frame_kinds):
-        return True
-    return first.has_date_in_clause != second.has_date_in_clause
-
-
-def _has_other_subject(first: Mention, second: Mention, texts: tuple[str, str]) -> bool:
-    """Return whether two Chinese clauses differ only in how they begin: two companies in one
-    phrase.
-
-    Neither beginning may share a pair of characters with the other text.
-    """
-    if not (first.sentence.has_chinese and second.sentence.has_chinese):
-        return False
-    beginnings = first.clause_start_text, second.clause_start_text
-    if not all(map(has_han, beginnings)):
-        return False
-    blocks = SequenceMatcher(None, beginnings[0], beginnings[1], autojunk=False).get_matching_blocks()
-    same = [block for block in blocks if block.size > 1]
-    if not same:
-        return False
-    heads = beginnings[0][: same[0].a].strip(), beginnings[1][: same[0].b].strip()
-    max_length = max(len(text) - len(head) for text, head in zip(beginnings, heads, strict=True))
-    if min(map(len, heads)) < 2 or sum(block.size for block in same) < MIN_PREDICATE_OVERLAP * max_length:
-        return False
-    return not any(
-        head[i : i + 2] in text for head, text in zip(heads, texts[::-1], strict=True) for i in range(len(head) - 1)
-    )
-
-
-def _word_overlap(first: FigureSentence, second: FigureSentence) -> float:
-    """Return the mean share of the words of each sentence that the other contains."""
-    common = len(first.tokens & second.tokens)
-    return (common / len(first.tokens) + common / len(second.tokens)) / 2 if common else 0.0
-
-
-def _is_bare_year(measure: Measure) -> bool:
-    return measure.is_date and measure.date_parts[1] is None
-
-
-def _has_other_frame(first: Mention, second: Mention) -> bool:
-    """Return whether other figures of the two sentences show that they are about two things.
-
-    Such figures are a different time or number of an event, a different number behind a name, a
-    date or such a number on one side only, and for a date any other figure.
-    """
-    kinds = first.other_kinds if first.measure.is_date else first.frame_kinds
-    if any(_has_rival_figures(kind, first, second) for kind in kinds & second.other_kinds):
-        return True
-    if _lacks_number(first, second) or _lacks_number(second, first) or _has_other_part(first.sentence, second.sentence):
-        return True
-    frame_kinds = [{m.kind for m in mention.others} & {"date", "edition", "ordinal"} for mention in (first, second)]
-    return frame_kinds[0] != frame_kinds[1] and not _shares_figure(first, second)
-
-
-def _has_other_part(first: FigureSentence, second: FigureSentence) -> bool:
-    """Return whether two sentences name different years or different parts of a thing.
-
-    This includes opening phrases that share a word and each have another one.
-    """
-    years = {*first.years.values()}, {*second.years.values()}
-    if any(a and b and not a & b for a, b in (years, (first.phases, second.phases))):
-        return True
-    a, b = first.opening_words, second.opening_words
-    return bool(a & b and a - second.tokens and b - first.tokens)
-
-
-def _has_rival_figures(kind: str, first: Mention, second: Mention) -> bool:
-    """Return whether both sentences have other figures of a kind, none of which agree."""
-    pairs = [
-        (a, b)
-        for a in _measures_of_kind(kind, first.others)
-        for b in _measures_of_kind(kind, second.others)
-        if (_shares_date_part(a, b) if a.is_date else kind in FRAME_KINDS | TIME_KINDS or a.unit == b.unit)
-    ]
-    return bool(pairs) and not any(is_consistent(a, b) for a, b in pairs)
-
-
-def _shares_date_part(first: Measure, second: Measure) -> bool:
-    return any(None not in pair for pair in zip(first.date_parts, second.date_parts, strict=True))
-
-
-def _lacks_number(first: Mention, second: Mention) -> bool:
-    """Return whether a word with a number behind it occurs in the other sentence without that
-    number.
-
-    Such numbers belong to a sequel or a model.
-    """
-    text = second.sentence.folded
-    return any(
-        not numbers & second.numbered_words.get(word, set())
-        and (word in text if has_han(word) else re.search(rf"\b{re.escape(word)}\b", text))
-        for word, numbers in first.numbered_words.items()
-    )
-
-
-def _measures_of_kind(kind: str, measures: Iterable[Measure]) -> Iterator[Measure]:
-    return (m for m in measures if m.kind == kind)
-
-
-def _shares_figure(first: Mention, second: Mention) -> bool:
-    """Return whether the sentences share another figure."""
-    return any(a.kind and measures_agree(a, b) for a in first.others for b in second.others)
-
-
-def _has_other_precision(first: Mention, second: Mention) -> bool:
-    """Return whether dates differ in precision, or figures differ though a sentence has both of
-    them."""
-    a, b = first.measure, second.measure
-    known_parts = [[part is not None for part in m.date_parts] for m in (a, b)]
-    if known_parts[0] != known_parts[1] and not (a.date_parts[2] and b.date_parts[2]):
-        return True
-    if is_consistent(a, b):
-        return False
-    return any(measures_agree(a, m) for m in second.others) or any(measures_agree(b, m) for m in first.others)
-
-
-def _has_same_names(first: FigureSentence, second: FigureSentence) -> bool:
-    """Return whether most names of the sentence with fewer names occur in the other one.
-
-    False if two names share a word and each have another one, as Hotel Astra and Hotel Vega.
-    """
-    few, many = (first, second) if len(first.names) <= len(second.names) else (second, first)
-    if any(
-        a & b and a - second.words and b - first.words for a in first.latin_name_words for b in second.latin_name_words
-    ):
-        return False
-    return few.names <= many.names or sum(map(many.contains_name, few.names)) > MIN_SHARED_NAMES * len(few.names)
-
-
-def _has_same_attribute(first: Mention, second: Mention) -> bool:
-    """Return whether the words around two figures may name the same attribute of a thing.
-
-    If both have words that the other's sentence lacks, next to the figure or as their only words,
-    these have to name the same attribute. Next to the figure, and in English, they may also name
-    none if they stand further from it than a word that both share. For dates it is enough that a
-    shared word names the event.
-    """
-    first_words, second_words = (
-        _unshared_words(first.adjacent_words, second),
-        _unshared_words(second.adjacent_words, first),
-    )
-    are_nearest = first_words[:1] == first.adjacent_words[:1] and second_words[:1] == second.adjacent_words[:1]
-    shares_event = first.measure.is_date and first.named_attributes(
-        [word for word in first.adjacent_words if word in second.adjacent_words]
-    )
-    open_to_doubt = first_words and second_words and not shares_event
-    if open_to_doubt and not _names_same_attribute(
-        first, second, first_words, second_words, are_nearest or first.sentence.has_chinese
-    ):
-        return False
-    first_words, second_words = _unshared_words(first.clause_words, second), _unshared_words(second.clause_words, first)
-    are_single_words = all(
-        0 < sum(map(_token_weight, words)) <= MAX_ADJACENT_WEIGHT / 2 for words in (first_words, second_words)
-    )
-    return not are_single_words or _names_same_attribute(first, second, first_words, second_words, True)
-
-
-def _unshared_words(words: Sequence[str], mention: Mention) -> tuple[str, ...]:
-    """Return the words that are missing in the sentence of another mention."""
-    return tuple(word for word in words if word not in mention.sentence.words)
-
-
-def _names_same_attribute(
-    first: Mention, second: Mention, words: Sequence[str], other_words: Sequence[str], must_name: bool
-) -> bool:
-    """Return whether the words of two sentences name the same attribute.
-
-    Unless `must_name`, it is also enough that neither names one.
-    """
-    attributes = first.named_attributes(words), second.named_attributes(other_words)
-    return bool(attributes[0] & attributes[1]) or not (attributes[0] or attributes[1] or must_name)
-
-
-def _token_weight(token: str) -> int:
-    return 1 if has_han(token) else 2
-
-
-def _shares_enough(first: Mention, second: Mention, titles: Sequence[frozenset[str]]) -> bool:
-    """Return whether the shared words, names, figures and titles suffice to identify one thing."""
-    names = sum(map(second.sentence.contains_name, first.sentence.names))
-    shared = (
-        _total_weight(first.sentence.tokens & second.sentence.tokens) + 2 * names + 4 * _shares_figure(first, second)
-    )
-    if titles and not names:
-        common = titles[0] & titles[1]
-        min_weight = min(map(_total_weight, titles))
-        if _total_weight(common) < MIN_TITLE_OVERLAP * min_weight:
-            return False
-        if _total_weight(common) == min_weight:
-            shared += min_weight
-    return shared >= MIN_SHARED_WEIGHT
-
-
-def _total_weight(tokens: Iterable[str]) -> int:
-    return sum(2 if has_han(token) else 3 for token in tokens)

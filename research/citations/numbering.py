@@ -205,7 +205,4 @@ def number_report_answer(report: Report) -> CitedAnswer | None:
     """Number the answer of a report; None while there is no answer."""
     if report.answer is None:
         return None
-    registry = EvidenceRegistry()
-    for evidence in report.evidence:
-        registry.add(evidence)
-    return number_citations(report.answer, registry)
+    return number_citations(report.answer, EvidenceRegistry(report.evidence))

@@ -11,8 +11,18 @@ import re
 from research.core.text.sentences import split_sentences
 from research.core.text.tokenizer import HAN_RANGES
 
-FIRST_CITE_PLACEHOLDER = 0xF0000
-CITE_PLACEHOLDER = "[\U000f0000-\U0010ffff]"
+_FIRST_PLACEHOLDER = 0xF0000
+CITE_PLACEHOLDER = "[\U000f0000-\U0010ffff]"  # pattern of one placeholder
+
+
+def cite_placeholder(index: int) -> str:
+    """Return the placeholder of the citation with an index."""
+    return chr(_FIRST_PLACEHOLDER + index)
+
+
+def placeholder_index(placeholder: str) -> int:
+    """Return the index of the citation that a placeholder stands for."""
+    return ord(placeholder) - _FIRST_PLACEHOLDER
 
 
 _LINE_START = re.compile(r"(?:[-+*>#]|[0-9]{1,9}[.)]|\[[ xX]\]|[ \t])*")
@@ -92,22 +102,22 @@ def _move_to_sentence_end(line: str) -> str:
     leads = places[0][0] <= begin
     closed = places[-1][0] >= len(plain.rstrip(" \t.。!！?？"))
     moved = []
-    for place, marks in places:
-        first = place <= begin
-        start, end = next((span for span in sentences if place <= span[0] or first), (0, 0))
-        ahead = end and (first or _SENTENCE_END.search(plain[:place].rstrip()))
+    for offset, marks in places:
+        first = offset <= begin
+        start, end = next((span for span in sentences if offset <= span[0] or first), (0, 0))
+        ahead = end and (first or _SENTENCE_END.search(plain[:offset].rstrip()))
         word = max(start, begin) if first else start
         if ahead and _REPORTING_VERB.match(plain, word):
             moved.append((word, f"来源{marks}" if _HAN.match(plain, word) else f"Source{marks} "))
         elif ahead and leads and (first or not closed) and _SENTENCE_END.search(plain[:end]):
             moved.append((end, marks))
         else:
-            moved.append((place, marks))
+            moved.append((offset, marks))
     if moved == places:
         return line
     result, at = "", 0
-    for place, words in sorted(moved, key=lambda one: one[0]):
-        result, at = result + plain[at:place] + words, place
+    for offset, words in sorted(moved, key=lambda one: one[0]):
+        result, at = result + plain[at:offset] + words, offset
     result = re.sub(r"(?<=\S)[ \t]{2,}(?=\S)", " ", result + plain[at:])
     return result.lstrip() if places[0][0] == 0 else result
 

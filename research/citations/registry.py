@@ -35,10 +35,12 @@ class EvidenceRegistry:
     also found by its original id, unless two sources came with that id: then it finds nothing.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, evidence: Iterable[Evidence] = ()) -> None:
         self._items: dict[str, Evidence] = {}
         self._aliases: dict[str, str] = {}
         self._passages: dict[str, dict[str, Passage]] = {}  # built when a passage is looked up
+        for item in evidence:
+            self.add(item)
 
     def add(self, evidence: Evidence) -> Evidence:
         """Register evidence, merging it with what is known of its source, and return the result."""
@@ -69,9 +71,6 @@ class EvidenceRegistry:
         if item.id not in self._passages:
             self._passages[item.id] = {passage.id: passage for passage in item.passages}
         return self._passages[item.id].get(passage_id)
-
-    def __contains__(self, evidence_id: object) -> bool:
-        return isinstance(evidence_id, str) and self.get(evidence_id) is not None
 
     def __iter__(self) -> Iterator[Evidence]:
         return iter(self._items.values())
@@ -111,15 +110,18 @@ def _merge_evidence(first: Evidence, later: Evidence) -> Evidence:
     )
 
 
+def cite_passage(evidence_id: str, passage: Passage) -> PassageReference:
+    """Return a citation of a whole passage."""
+    return PassageReference(evidence=evidence_id, passage=passage.id, end=len(passage.text))
+
+
 def cites_by_address(evidence: Iterable[Evidence]) -> dict[str, PassageReference]:
     """Map the identity of each gathered address to a citation of its source's first passage."""
     out: dict[str, PassageReference] = {}
     for item in evidence:
         identity = url_identity(item.url)
         if item.passages and identity:
-            first = item.passages[0]
-            cite = PassageReference(evidence=item.id, passage=first.id, end=len(first.text))
-            out.setdefault(identity, cite)
+            out.setdefault(identity, cite_passage(item.id, item.passages[0]))
     return out
 
 
@@ -133,8 +135,7 @@ def cites_by_title(evidence: Iterable[Evidence]) -> dict[str, PassageReference]:
     for item in evidence:
         if not item.passages or not normalise_query(item.title):
             continue
-        first = item.passages[0]
-        cite = PassageReference(evidence=item.id, passage=first.id, end=len(first.text))
+        cite = cite_passage(item.id, item.passages[0])
         for name in (
             item.title,
             f"{item.title} {item.publisher}",
@@ -146,8 +147,4 @@ def cites_by_title(evidence: Iterable[Evidence]) -> dict[str, PassageReference]:
 
 def collect_evidence(findings: Iterable[Finding]) -> EvidenceRegistry:
     """Register all evidence of the findings."""
-    registry = EvidenceRegistry()
-    for finding in findings:
-        for item in finding.evidence:
-            registry.add(item)
-    return registry
+    return EvidenceRegistry(item for finding in findings for item in finding.evidence)

@@ -1,6 +1,7 @@
 """Removal or replacement of sentences in the Markdown of an answer; all other text is kept.
 
-A sentence is located by its letters only, so that Markdown marks in it do not matter. Each edit is
+A sentence is located by its letters only, so that Markdown marks in it do not matter. The end of
+each span is marked by a placeholder. Each edit is
 verified: it is applied only if the parsed tree then has exactly the expected sentences.
 """
 
@@ -10,19 +11,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from research.citations.model_markdown import build_answer_tree
+from research.citations.answer_tree import build_answer_tree
 from research.citations.numbering import NumberedSpan
+from research.citations.placement import CITE_PLACEHOLDER, cite_placeholder, placeholder_index
 from research.citations.tree_sentences import find_sentences
 from research.core.records import Span
 
-_FIRST_PLACEHOLDER = 0xF0000  # placeholders, one for the end of each span
-_PLACEHOLDER = "[\U000f0000-\U0010ffff]"
 _OPENING_CHARS = "“‘「『（(【《\"'*_~`"
 _CLOSING_CHARS = "。．.!！?？…;；,，、:：”’」』）)】》\"'*_~`"
 _EMPHASIS = re.compile(r"\*\*|__|~~|[*_`]")
 _ITEM = re.compile(r"^(?P<lead>[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+)")
 _HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]|$)")
-_TRAILING_MARKS = re.compile(rf"(?:[ \t]+(?={_PLACEHOLDER})|[{re.escape(_CLOSING_CHARS)}]|{_PLACEHOLDER})*")
+_TRAILING_MARKS = re.compile(rf"(?:[ \t]+(?={CITE_PLACEHOLDER})|[{re.escape(_CLOSING_CHARS)}]|{CITE_PLACEHOLDER})*")
 _TABLE_RULE = re.compile(r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _MARKDOWN_CHAR = re.compile(r"([\\`*_\[\]<>|#~@&])")
 
@@ -41,7 +41,7 @@ def repair_spans(spans: Sequence[Span], changes: Mapping[int, str]) -> RepairedS
     `changes` maps the index of a sentence to its new text, or to "" to remove it. A table row is
     removed as a whole. A list item or heading that loses all its content is removed too.
     """
-    text = "".join(span.text + chr(_FIRST_PLACEHOLDER + at) for at, span in enumerate(spans))
+    text = "".join(span.text + cite_placeholder(at) for at, span in enumerate(spans))
     texts = _sentence_letters(text, spans)
     empty = _empty_headings(text)
     done: set[int] = set()
@@ -73,9 +73,9 @@ def _sentence_letters(text: str, spans: Sequence[Span]) -> list[str]:
 
 def _rebuild_spans(text: str, spans: Sequence[Span]) -> Iterator[Span]:
     """Rebuild the spans of a text with placeholders; without its end, a span joins the next one."""
-    parts = re.split(f"({_PLACEHOLDER})", text)
+    parts = re.split(f"({CITE_PLACEHOLDER})", text)
     for words, mark in zip(parts[::2], parts[1::2], strict=False):
-        span = spans[ord(mark) - _FIRST_PLACEHOLDER]
+        span = spans[placeholder_index(mark)]
         if words or span.cites or span.unsourced:
             yield span.model_copy(update={"text": words})
     if parts[-1] and spans:
@@ -106,13 +106,13 @@ def _candidate_edits(text: str, letters: str, occurrence: int, replacement: str)
 def _remove_row(lines: Sequence[str], row_index: int) -> list[str]:
     """Remove a row from a table, and the head after the last row; placeholders of span ends are
     kept."""
-    marks = "".join(re.findall(_PLACEHOLDER, lines[row_index]))
+    marks = "".join(re.findall(CITE_PLACEHOLDER, lines[row_index]))
     remaining = [*lines[:row_index], *lines[row_index + 1 :]]
-    is_first_row = row_index >= 2 and _TABLE_RULE.match(re.sub(_PLACEHOLDER, "", lines[row_index - 1]))
+    is_first_row = row_index >= 2 and _TABLE_RULE.match(re.sub(CITE_PLACEHOLDER, "", lines[row_index - 1]))
     has_next_row = row_index + 1 < len(lines) and "|" in lines[row_index + 1]
     if is_first_row and not has_next_row:
         remaining = [*lines[: row_index - 2], *lines[row_index + 1 :]]
-        marks = "".join(re.findall(_PLACEHOLDER, "".join(lines[row_index - 2 : row_index])))
+        marks = "".join(re.findall(CITE_PLACEHOLDER, "".join(lines[row_index - 2 : row_index])))
         return [*remaining[: row_index - 2], marks, *remaining[row_index - 2 :]] if marks else remaining
     return remaining
 
@@ -128,7 +128,7 @@ def _replace_range(text: str, start: int, end: int, replacement: str) -> str:
     if replacement and "|" in inside:
         return text  # a row of a table: its cells cannot be told apart
     if replacement:
-        cites = "".join(re.findall(_PLACEHOLDER, inside))
+        cites = "".join(re.findall(CITE_PLACEHOLDER, inside))
         return before + _MARKDOWN_CHAR.sub(r"\\\1", replacement) + cites + unpaired + after
     if unpaired:
         before = before.rstrip(" ")
@@ -136,7 +136,7 @@ def _replace_range(text: str, start: int, end: int, replacement: str) -> str:
         after = after.removeprefix(" ")
     lines = (before + unpaired + after).split("\n")
     at = (before + unpaired).count("\n")
-    bare = re.sub(_PLACEHOLDER, "", lines[at])
+    bare = re.sub(CITE_PLACEHOLDER, "", lines[at])
     item = _ITEM.match(bare + " ")
     if not _letters_only(bare[item.end() :] if item else bare):
         if item and at + 1 < len(lines) and _is_deeper(lines[at + 1], bare):
@@ -164,7 +164,7 @@ def _unpaired_emphasis(text: str) -> Iterator[str]:
 
 def _find_headings(text: str) -> list[tuple[int, int, bool]]:
     """Return the line and level of each heading, and whether only headings stand under it."""
-    lines = [re.sub(_PLACEHOLDER, "", line) for line in text.split("\n")]
+    lines = [re.sub(CITE_PLACEHOLDER, "", line) for line in text.split("\n")]
     headings = [(at, len(match[1])) for at, line in enumerate(lines) if (match := _HEADING.match(line))]
     titles = {at for at, _ in headings}
     results = []
@@ -184,5 +184,7 @@ def _remove_headings(text: str, headings: set[int]) -> str:
     """Remove headings from a text by index; placeholders of span ends are kept."""
     lines = text.split("\n")
     removed = {at for n, (at, _, _) in enumerate(_find_headings(text)) if n in headings}
-    remaining = ["".join(re.findall(_PLACEHOLDER, line)) if at in removed else line for at, line in enumerate(lines)]
+    remaining = [
+        "".join(re.findall(CITE_PLACEHOLDER, line)) if at in removed else line for at, line in enumerate(lines)
+    ]
     return "\n".join(remaining)

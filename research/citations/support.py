@@ -12,9 +12,10 @@ from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
+from research.citations.answer_tree import build_answer_tree
 from research.citations.claims import is_claim
 from research.citations.judge import SMALL_MARGIN, JudgeAccuracy, judge_claim, load_model, support_margin
-from research.citations.model_markdown import Node, build_answer_tree
+from research.citations.markdown_parser import Node
 from research.citations.numbering import CitedAnswer, NumberedSpan, is_verbatim
 from research.citations.tree_sentences import find_sentences, insert_marks
 from research.core.records import (
@@ -167,7 +168,7 @@ def mark_doubtful_sentences(cited: CitedAnswer, support: AnswerSupport) -> Itera
     at = 0
     for group in group_spans(cited):
         count = len(group_sentences(group))
-        indices = [place for place in range(at, at + count) if place in doubtful]
+        indices = [index for index in range(at, at + count) if index in doubtful]
         nodes = insert_marks(group.nodes, indices, at) if indices and group.nodes else group.nodes
         yield group._replace(nodes=tuple(nodes))
         at += count
@@ -195,7 +196,7 @@ def check_support(cited: CitedAnswer) -> AnswerSupport:
 
 def sentence_key(sentence: CheckedSentence, cited: CitedAnswer) -> str:
     """Return a key of a sentence and its cited passages, independent of its position."""
-    cites = (cite for place in sentence.spans for cite in cited.spans[place].span.cites)
+    cites = (cite for index in sentence.spans for cite in cited.spans[index].span.cites)
     passages = dict.fromkeys(f"{cite.evidence} {cite.passage} {cite.start}" for cite in cites)
     return fingerprint(sentence.text, *passages)
 
@@ -243,7 +244,7 @@ def small_margin(sentence: CheckedSentence, cited: CitedAnswer) -> float | None:
 
 def cited_passages(sentence: CheckedSentence, cited: CitedAnswer) -> list[CitedPassage]:
     """Return the passages that a sentence cites."""
-    return list(_resolve_passages([cited.spans[place] for place in sentence.spans], _PassageIndex(cited)))
+    return list(_resolve_passages([cited.spans[index] for index in sentence.spans], _PassageIndex(cited)))
 
 
 def _check_sentence(
@@ -254,7 +255,7 @@ def _check_sentence(
     None if it claims nothing, or if the program itself wrote it, such as an entry of a map or a row
     of a database.
     """
-    own_spans = [spans[place] for place in sentence.span_indices]
+    own_spans = [spans[index] for index in sentence.span_indices]
     if own_spans and all(item.span.made for item in own_spans):
         return None
     numbers = tuple(dict.fromkeys(number for item in own_spans for number in item.numbers))
@@ -280,8 +281,8 @@ def _check_sentence(
     gaps = (*ruling.lacks, *_find_misquotes(sentence.text, cited))
     is_doubted = unsourced or len(gaps) > len(ruling.lacks)
     status: SupportStatus = "unclear" if is_doubted and ruling.status == "supported" else ruling.status
-    place = nearest.locate(ruling.start - nearest.context_length, ruling.end - nearest.context_length)
-    return CheckedSentence(**base, status=status, lacks=gaps, **place)
+    judged_place = nearest.locate(ruling.start - nearest.context_length, ruling.end - nearest.context_length)
+    return CheckedSentence(**base, status=status, lacks=gaps, **judged_place)
 
 
 def _find_whole_sentence(text: str, passage: str) -> tuple[int, int] | None:

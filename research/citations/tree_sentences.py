@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from research.citations.model_markdown import Node
+from research.citations.markdown_parser import Node
 from research.core.text.sentences import split_sentences
 
 _ONLY_QUOTATIONS = re.compile(r"(?:[^“”]+[.。])?(?:\s*“[^“”]+”)+\s*")  # with or without a sentence before them
@@ -95,7 +95,7 @@ class _TreeWalker:
             result[at] = {**cells[at], "c": self._walk_sentences(cells[at]["c"], _QUOTATION_OR_TEXT)}
             flat[at] = ("", [])
         text_of_row = " · ".join(text for text, _ in flat if text)
-        citations = tuple(dict.fromkeys(place for _, cites in flat for _, place in cites))
+        citations = tuple(dict.fromkeys(span for _, cites in flat for _, span in cites))
         if not text_of_row or (quotes and not citations):
             return result
         mark = self._add_sentence(TreeSentence(text_of_row, citations))
@@ -127,21 +127,21 @@ class _TreeWalker:
 def _flatten(nodes: Iterable[Node]) -> tuple[str, list[tuple[int, int]]]:
     """Return the text of inline nodes, and the offset and span index of each citation."""
     text = ""
-    places: list[tuple[int, int]] = []
+    cites: list[tuple[int, int]] = []
     for node in nodes:
         if isinstance(node, str):
             text += node
         elif node["t"] == "cite":
-            places.append((len(text), node["span"]))
+            cites.append((len(text), node["span"]))
         elif node["t"] == "br" or node.get("display"):
             text += "\n\n"  # a deliberate break; a display formula is as uncheckable as code
         elif node["t"] == "math":
             text += " ".join(node["c"][0].split())
         elif node["t"] != "mark":
             inner, within = _flatten(node.get("c", ()))
-            places += [(len(text) + at, place) for at, place in within]
+            cites += [(len(text) + at, span) for at, span in within]
             text += inner
-    return text, places
+    return text, cites
 
 
 def _citations_by_sentence(
@@ -150,8 +150,8 @@ def _citations_by_sentence(
     """Return the citations of each sentence: those inside it and those right behind its end."""
     groups: list[dict[int, None]] = [{} for _ in spans]
     starts = [start for start, _ in spans]
-    for at, place in citations:
-        groups[max(bisect_left(starts, at) - 1, 0)][place] = None
+    for at, span in citations:
+        groups[max(bisect_left(starts, at) - 1, 0)][span] = None
     return [tuple(group) for group in groups]
 
 

@@ -1,25 +1,28 @@
-"""Command `check`: test the connections, or compare the known models with a provider's list."""
+"""Command `check`: test the connections, list the settings, or compare the known models with a provider's list."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import research
 from research.cli.exit_codes import EXIT_ANSWERED, EXIT_FAILED, EXIT_NOTHING_FOUND, EXIT_USAGE, CommandError
 from research.cli.options import add_json_option
-from research.cli.terminal import clean_line, escape_json, print_output
+from research.cli.terminal import clean_line, escape_json, print_message, print_output
 
 DESCRIPTION = (
     "Sends a small request to every model and every web search. With --models it asks none of them: it "
-    "compares the names and prices of models that Sightline knows with a list of what is offered."
+    "compares the names and prices of models that Sightline knows with a list of what is offered. With --settings it "
+    "lists the settings in force; of a key, only that it is set."
 )
 _MAX_LIST_BYTES = 5_000_000  # maximum size of a list in bytes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json_option(parser)
+    parser.add_argument("--settings", action="store_true", help="list the settings in force, and send nothing")
     parser.add_argument(
         "--models",
         nargs="?",
@@ -33,6 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     if args.models is not None:
         return _compare_models(args.models, args.json)
+    settings = research.get_application().settings
+    for warning in settings.warnings:
+        print_message(EXIT_ANSWERED, warning)
+    if args.settings:
+        return _list_settings(settings.display_values(), args.json)
     checks = research.get_application().check_connections()
     if args.json:
         rows = [check.model_dump(mode="json") for check in checks]
@@ -45,6 +53,15 @@ def execute(args: argparse.Namespace) -> int:
     if not checks:
         raise CommandError(EXIT_NOTHING_FOUND, "No model or web search is configured: answers quote the library.")
     return EXIT_FAILED if any(check.failure for check in checks) else EXIT_ANSWERED
+
+
+def _list_settings(values: Sequence[tuple[str, str]], as_data: bool) -> int:
+    """Print the name and value of every setting."""
+    if as_data:
+        print_output(escape_json(json.dumps(dict(values), ensure_ascii=False, indent=2)) + "\n")
+    for name, value in () if as_data else values:
+        print_output(f"{clean_line(name):36} {clean_line(value)}".rstrip() + "\n")
+    return EXIT_ANSWERED
 
 
 def _compare_models(file: str, as_data: bool) -> int:

@@ -2,178 +2,127 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import research
 from research.cli.terminal import clean_line, shorten
 
 if TYPE_CHECKING:
-    from research import Event
+    from research import Event, Plan, Reflection, TaskFinished
 
 
 StyledLines = list[tuple[str, str]]
 
 
-def _plan_lines(event: Event) -> StyledLines:
-    plan = event.data["plan"]
-    if grid := plan["grid"]:
-        size = f"{len(grid['rows'])} rows by {len(grid['columns'])} columns"
-        return [(f"table: {size}", "bold")] + [(note, "dim") for note in plan["notes"]]
-    parts = "; ".join(part_label(p["subject"], p["text"]) for p in plan["parts"])
-    return [(f"plan: {shorten(parts)}", "bold")] + [(note, "dim") for note in plan["notes"]]
+def format_event(event: Event) -> StyledLines:
+    """Return the lines about an event, each with its style; none for events without one."""
+    match event.data:
+        case research.StatusChanged(status=status):
+            return [(status, "dim")]
+        case research.PlanMade(plan=plan):
+            return _plan_lines(plan)
+        case research.ClarificationNeeded(clarification=clarification):
+            return [(f"asks: {shorten(clarification.question)}", "bold")]
+        case research.ClarificationAnswered(answer=answer):
+            return [(f"answered: {shorten(answer or '(skipped)')}", "bold")]
+        case research.InstructionAdded(text=text):
+            return [(f"instruction: {shorten(text)}", "bold")]
+        case research.TaskStarted(task=task):
+            why = f" ({task.why})" if task.why else ""
+            return [(f"round {task.round}: {task.source} ← {shorten(task.query)}{why}", "cyan")]
+        case research.TaskFinished() as finished:
+            return _finding_lines(finished)
+        case research.ToolCalled(tool=tool, arguments=arguments):
+            values = " ".join(str(value) for value in arguments.values())
+            return [(f"  {tool} {shorten(clean_line(values))}", "dim")]
+        case research.DatabaseStepTaken(step=step):
+            return [(f"  {step.kind} {shorten(clean_line(step.sql or step.text))}", "dim")]
+        case research.ReflectionMade(reflection=reflection):
+            return _reflection_lines(reflection)
+        case research.SectionAdvanced(part=part, step="done", cites=cites):
+            return [(f"section {part}: done, citations: {cites}", "bold")]
+        case research.SectionAdvanced(part=part, step=step_name, round=round_):
+            return [(f"section {part}: {step_name} ({round_ + 1})", "dim")]
+        case research.RowAdvanced(row=row, step="done", filled=filled, cells=cells):
+            return [(f"row {row}: {filled} of {cells} cells", "bold")]
+        case research.RowAdvanced(row=row, step=step_name):
+            return [(f"row {row}: {step_name}", "dim")]
+        case research.WritingStarted():
+            return [("writing", "dim")]
+        case research.AnswerWritten(quotes=quotes, cites=cites, failures=failures):
+            return [(_answer_line(quotes if cites is None else cites, failures), "bold")]
+        case research.CheckStarted(sentences=sentences):
+            return [(f"checking {sentences} sentences", "dim")]
+        case research.ReportSaved(report=path, problem=problem):
+            return [(f"not saved: {problem}", "yellow")] if problem else [(f"saved: {path}", "dim")]
+    return [(f"  {text}", style) for text, style in _call_lines(event)]
 
 
-def _search_lines(event: Event) -> StyledLines:
-    task = event.data["task"]
-    why = f" ({task['why']})" if task["why"] else ""
-    return [(f"round {task['round']}: {task['source']} ← {shorten(task['query'])}{why}", "cyan")]
+def _call_lines(event: Event) -> StyledLines:
+    """Return the lines about an event of a call to a model or service."""
+    match event.data:
+        case research.RateLimitWait(service=service, is_over=False):
+            return [(f"{service}: waiting for its turn", "dim")]
+        case research.RetryScheduled(service=service, reason=reason, seconds=seconds):
+            return [(f"{service}: {reason}, retrying in {seconds:g} s", "yellow")]
+        case research.ThinkingUnsupported(service=service, level=level):
+            return [(f"{service}: does not accept thinking level {level}; asked without", "yellow")]
+        case research.PromptUndercounted(service=service, tokens=tokens):
+            text = f"counted only {tokens} tokens of a longer prompt; it may not have read all of it"
+            return [(f"{service}: {text}", "yellow")]
+        case research.PartsUnreadable(service=service, parts=parts):
+            return [(f"{service}: could not be read in the answer: {shorten(clean_line('; '.join(parts)))}", "yellow")]
+    return []
 
 
-def _explain_reason(data: Mapping[str, Any]) -> str:
+def _plan_lines(plan: Plan) -> StyledLines:
+    if plan.grid:
+        first = f"table: {len(plan.grid.rows)} rows by {len(plan.grid.columns)} columns"
+    else:
+        first = f"plan: {shorten('; '.join(part_label(part.subject, part.text) for part in plan.parts))}"
+    return [(first, "bold")] + [(note, "dim") for note in plan.notes]
+
+
+def _explain_reason(finished: TaskFinished) -> str:
     """Explain why a search found nothing; an unknown reason of a later version is returned as it
     is."""
-    from research import Failure, explain_failure
-
     try:
-        failure = Failure(
-            source=data.get("provider") or data["task"]["source"],
-            reason=data["reason"],
-            hint=data.get("hint", ""),
-            message=data["message"],
+        failure = research.Failure(
+            source=finished.provider or finished.task.source,
+            reason=finished.reason,
+            hint=finished.hint,
+            message=finished.message,
         )
     except ValueError:
-        return str(data["reason"])
-    return data["message"] or "nothing found" if failure.reason == "empty" else explain_failure(failure, "en")
+        return str(finished.reason)
+    return finished.message or "nothing found" if failure.reason == "empty" else research.explain_failure(failure, "en")
 
 
-def _finding_lines(event: Event) -> StyledLines:
-    data = event.data
-    query = shorten(data["task"]["query"], 40)
-    if data["reason"]:
-        style = "dim" if data["reason"] == "empty" else "yellow"
-        return [(f"  {query} → {_explain_reason(data)}", style)]
-    count = data["passages"]
-    titles = "; ".join(dict.fromkeys(data["titles"]))
-    if data["provider"]:
-        titles = f"{data['provider']}: {titles}"
-    suffix = ", reused" if data["reused"] else f", {data['seconds']:.2f} s"
-    noun = "passage" if count == 1 else "passages"
-    return [(f"  {query} → {count} {noun}{suffix}: {shorten(titles)}", "green")]
+def _finding_lines(finished: TaskFinished) -> StyledLines:
+    query = shorten(finished.task.query, 40)
+    if finished.reason:
+        style = "dim" if finished.reason == "empty" else "yellow"
+        return [(f"  {query} → {_explain_reason(finished)}", style)]
+    titles = "; ".join(dict.fromkeys(finished.titles))
+    if finished.provider:
+        titles = f"{finished.provider}: {titles}"
+    suffix = ", reused" if finished.reused else f", {finished.seconds:.2f} s"
+    noun = "passage" if finished.passages == 1 else "passages"
+    return [(f"  {query} → {finished.passages} {noun}{suffix}: {shorten(titles)}", "green")]
 
 
-def _reflection_lines(event: Event) -> StyledLines:
-    data = event.data
-    if data.get("skipped"):
-        return []
-    lines = [(f"reflection: {shorten(data['note'])}", "bold")]
-    if not data["sufficient"]:
-        lines += [(f"  missing: {shorten(gap)}", "") for gap in data["gap"]]
-        lines += [(f"  next: {shorten(task['query'])}", "") for task in data["follow_ups"]]
+def _reflection_lines(reflection: Reflection) -> StyledLines:
+    lines = [(f"reflection: {shorten(reflection.note)}", "bold")]
+    if not reflection.sufficient:
+        lines += [(f"  missing: {shorten(gap)}", "") for gap in reflection.gap]
+        lines += [(f"  next: {shorten(task.query)}", "") for task in reflection.follow_ups]
     return lines
 
 
-def _answer_lines(event: Event) -> StyledLines:
-    cited, failed = event.data["cites"], event.data["failures"]
+def _answer_line(cited: int, failed: int) -> str:
     note = f", {failed} {'step' if failed == 1 else 'steps'} failed" if failed else ""
-    return [
-        (
-            f"answer: {cited} {'cited statement' if cited == 1 else 'cited statements'}{note}",
-            "bold",
-        )
-    ]
-
-
-def _retry_lines(event: Event) -> StyledLines:
-    data = event.data
-    return [(f"  {data['what']}: {data['reason']}, retrying in {data['seconds']:g} s", "yellow")]
-
-
-def _row_lines(event: Event) -> StyledLines:
-    data = event.data
-    if data["step"] == "done":
-        return [(f"row {data['row']}: {data['filled']} of {data['cells']} cells", "bold")]
-    return [(f"row {data['row']}: {data['step']}", "dim")]
-
-
-def _section_lines(event: Event) -> StyledLines:
-    data = event.data
-    if data["step"] == "done":
-        return [(f"section {data['part']}: done, citations: {data['cites']}", "bold")]
-    return [(f"section {data['part']}: {data['step']} ({data['round'] + 1})", "dim")]
-
-
-def _queue_lines(event: Event) -> StyledLines:
-    over = event.data["over"]
-    return [] if over else [(f"  {event.data['what']}: waiting for its turn", "dim")]
-
-
-def _unsupported_thinking_lines(event: Event) -> StyledLines:
-    data = event.data
-    return [
-        (
-            f"  {data['what']}: does not accept thinking level {data['level']}; asked without",
-            "yellow",
-        )
-    ]
-
-
-def _undercount_lines(event: Event) -> StyledLines:
-    data = event.data
-    return [
-        (
-            f"  {data['what']}: counted only {data['tokens']} tokens of a longer prompt; it may not "
-            "have read all of it",
-            "yellow",
-        )
-    ]
-
-
-def _unreadable_lines(event: Event) -> StyledLines:
-    data = event.data
-    parts = shorten(clean_line("; ".join(data["parts"])))
-    return [(f"  {data['what']}: could not be read in the answer: {parts}", "yellow")]
-
-
-def _tool_lines(event: Event) -> StyledLines:
-    data = event.data
-    if "arguments" not in data:  # a step of the database agent
-        return [(f"  {data['name']} {shorten(clean_line(data['sql'] or data['text']))}", "dim")]
-    arguments = " ".join(str(value) for value in data["arguments"].values())
-    return [(f"  {data['tool']} {shorten(clean_line(arguments))}", "dim")]
-
-
-def _status_lines(event: Event) -> StyledLines:
-    return [(event.data["status"], "dim")]
-
-
-def _saved_lines(event: Event) -> StyledLines:
-    path, why = event.data["report"], event.data["problem"]
-    return [(f"not saved: {why}", "yellow")] if why else [(f"saved: {path}", "dim")]
+    return f"answer: {cited} {'cited statement' if cited == 1 else 'cited statements'}{note}"
 
 
 def part_label(subject: str, text: str) -> str:
     return f"{subject}: {text}" if subject and subject not in text else text
-
-
-LINES_BY_EVENT: dict[str, Callable[[Event], StyledLines]] = {
-    "status": _status_lines,
-    "plan": _plan_lines,
-    "search": _search_lines,
-    "found": _finding_lines,
-    "tool": _tool_lines,
-    "reflection": _reflection_lines,
-    "writing": lambda _: [("writing", "dim")],
-    "checking": lambda event: [(f"checking {event.data['sentences']} sentences", "dim")],
-    "waiting": _retry_lines,
-    "section": _section_lines,
-    "row": _row_lines,
-    "queued": _queue_lines,
-    "unthinking": _unsupported_thinking_lines,
-    "prompt_undercounted": _undercount_lines,
-    "parts_unreadable": _unreadable_lines,
-    "unclear": lambda event: [(f"asks: {shorten(event.data['question'])}", "bold")],
-    "clarified": lambda event: [(f"answered: {shorten(event.data['answer'] or '(skipped)')}", "bold")],
-    "instruction": lambda event: [(f"instruction: {shorten(event.data['text'])}", "bold")],
-    "saved": _saved_lines,
-    "answer": _answer_lines,
-}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import research
-from research.cli.event_lines import LINES_BY_EVENT
+from research.cli.event_lines import format_event
 from research.cli.exit_codes import (
     EXIT_ANSWERED,
     EXIT_FAILED,
@@ -151,8 +151,7 @@ def print_progress(run: Run, after: int, display: ProgressDisplay) -> None:
     display.print_line(f"Run {run.id}")
     for event in research.get_application().runs.follow(run.id, after):
         start = start or event.time
-        describe = LINES_BY_EVENT.get(event.kind)
-        for text, style in describe(event) if describe else ():
+        for text, style in format_event(event):
             display.print_step((event.time - start).total_seconds(), text, style)
 
 

@@ -55,10 +55,6 @@ class DatabaseConfig(BaseModel):
     def _expand_description(cls, value: object) -> object:
         return {"zh": value, "en": value} if isinstance(value, str) else value
 
-    def description_in(self, language: Language) -> str:
-        """Return the description in a language, or else in the other one."""
-        return self.description.get(language) or next(iter(self.description.values()), "")
-
     def can_read(self, schema: str, table: str) -> bool:
         """Return whether a table may be read."""
         if self.schemas and schema not in self.schemas:

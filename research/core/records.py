@@ -12,9 +12,12 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Any, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from research.core.events import RunEvent
 
 Date = date  # alias for classes with a field named date
 Language = Literal["zh", "en"]
@@ -112,15 +115,11 @@ class Record(BaseModel):
 class EventEmitter(Protocol):
     """Callback with which stages, reasoners and sources report progress."""
 
-    def __call__(self, kind: str, /, **data: Any) -> None:
-        """Emit an event. `data` must survive JSON.
-
-        Kinds: text, waiting, queued (for a rate limit of our own), tool, usage and those of the
-        graph.
-        """
+    def __call__(self, event: RunEvent, /) -> None:
+        """Emit an event."""
 
 
-def ignore_event(kind: str, /, **data: Any) -> None:
+def ignore_event(event: RunEvent, /) -> None:
     """Discard an event."""
 
 
@@ -672,6 +671,11 @@ class Finding(Record):
     failures: tuple[Failure, ...] = ()  # additional failures: another provider, a page, a summary
 
     @property
+    def has_failed(self) -> bool:
+        """True if the search failed. One without a result has not."""
+        return self.reason not in (None, "empty")
+
+    @property
     def passage_count(self) -> int:
         return sum(len(item.passages) for item in self.evidence)
 
@@ -1059,16 +1063,6 @@ class Report(Record):
         """True while the run waits for the user's clarification."""
         clarification = self.clarification
         return self.run.status == "waiting" and clarification is not None and clarification.answer is None
-
-
-class Event(Record):
-    """One line of live progress. `seq` starts at 1 and has no gaps within a run."""
-
-    run: str
-    seq: int
-    time: datetime
-    kind: str
-    data: dict[str, Any] = {}
 
 
 class Readiness(Record):

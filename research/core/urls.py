@@ -95,10 +95,16 @@ def replace_urls(text: str, replacement: Callable[[str], str] = lambda address: 
 
 
 def _trim_url(url: str) -> str:
-    """Remove trailing punctuation and an unbalanced closing bracket; "" for an unusable URL."""
-    while url[-1] in ".,;:!?'*_~" or (url[-1] == ")" and url.count(")") > url.count("(")):
-        url = url[:-1]
+    """Remove trailing punctuation from a URL; "" for an unusable URL."""
+    url = trim_punctuation(url)
     return url if canonical_url(url) else ""
+
+
+def trim_punctuation(url: str, marks: str = ".,;:!?'*_~") -> str:
+    """Remove the marks of a sentence, and an unbalanced closing bracket, from the end of a URL."""
+    while url and (url[-1] in marks or (url[-1] == ")" and url.count(")") > url.count("("))):
+        url = url[:-1]
+    return url
 
 
 @lru_cache(20_000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from research.citations.model_markdown import Node
+from research.citations.markdown_parser import Node
 from research.citations.numbering import CitedAnswer, NumberedSpan
 from research.citations.support import group_spans
 from research.core.i18n import Translator

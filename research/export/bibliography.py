@@ -15,9 +15,9 @@ from datetime import date
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from research.citations.model_markdown import replace_surrogates
 from research.citations.numbering import CitedAnswer, CitedSource
 from research.core.records import Author, Evidence, EvidenceKind, PublicationNotice, Report
+from research.core.text.control_chars import replace_surrogates
 from research.core.urls import canonical_url
 from research.export.options import ExportOptions, listed_sources
 from research.export.provenance import provenance_lines

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from research.citations.model_markdown import replace_surrogates
 from research.citations.numbering import CitedAnswer
 from research.core.records import (
     CellValue,
@@ -25,6 +24,7 @@ from research.core.records import (
     Report,
     SupportStatus,
 )
+from research.core.text.control_chars import replace_surrogates
 from research.core.urls import canonical_url
 from research.export.cited_tables import CitedTable, build_cited_table
 from research.export.options import ExportOptions, listed_sources
@@ -37,7 +37,7 @@ _SOURCE_FIELDS = {"id", "kind", "title", "publisher", "published", "retrieved"}
 
 
 class TableRow(Record):
-    """What the table asks about; `lng` and `lat` are degrees of WGS-84, where it is a place."""
+    """A row of the table. `lng` and `lat` are degrees (WGS-84) if the row is a place, else null."""
 
     id: str
     name: str
@@ -47,7 +47,7 @@ class TableRow(Record):
 
 
 class TableColumn(Record):
-    """What is asked of each row. `unit` is that of `numbers` of its cells; "" if they have none."""
+    """A column: a question about each row. `unit` is the unit of the numbers in its cells, or ""."""
 
     id: str
     name: str
@@ -56,13 +56,13 @@ class TableColumn(Record):
     unit: str
     choices: tuple[str, ...]
     filled: int = Field(description="cells that have a value")
-    checked: int = Field(description="cells of which the passages bear out the value")
-    conflicts: int = Field(description="cells in which sources differ")
-    oldest: date | None = Field(description="the day of the oldest source that is cited")
+    checked: int = Field(description="cells whose value is supported by the cited passages")
+    conflicts: int = Field(description="cells in which sources disagree")
+    oldest: date | None = Field(description="publication day of the oldest cited source")
 
 
 class TableCite(Record):
-    """A stretch of a passage of a source, in characters, and its words; 0 and 0 is all of the passage."""
+    """A part of a passage: its offsets in characters and its text. 0 and 0 is the whole passage."""
 
     evidence: str
     passage: str
@@ -72,32 +72,34 @@ class TableCite(Record):
 
 
 class TableReading(Record):
-    """What one source says, or several that agree. `low` and `high` are its number in the unit of the column,
-    null where it has none that can be compared."""
+    """One value of a cell, from one source or several that agree.
+
+    `low` and `high` are the number in the unit of the column, or null if it has no comparable number.
+    """
 
     value: CellValue
     low: float | None
     high: float | None
     quote: str
     status: SupportStatus
-    numbers: tuple[int, ...] = Field(description="of the sources")
+    numbers: tuple[int, ...] = Field(description="numbers of the sources")
     cites: tuple[TableCite, ...]
 
 
 class TableCell(Record):
-    """The best reading first, and more than one where sources differ; without one, `lack` says why."""
+    """A cell: its values, best first, several if sources disagree; without a value, `lack` is the reason."""
 
     row: str
     column: str
     readings: tuple[TableReading, ...]
     lack: MissingReason
     message: str
-    choices: tuple[str, ...] = Field(description="several things that have the row's name")
+    choices: tuple[str, ...] = Field(description="things that have the row's name, if it is ambiguous")
     author: str
 
 
 class TableSource(Record):
-    """What is cited, by its number."""
+    """A cited source."""
 
     number: int
     id: str
@@ -110,7 +112,7 @@ class TableSource(Record):
 
 
 class TableFile(Record):
-    """A table of Sightline: rows and columns as they were asked, cells as they were found, and sources."""
+    """A table of Sightline: the requested rows and columns, their cells and the cited sources."""
 
     schema_: Literal["sightline-table/1"] = Field(alias="schema")
     language: Language

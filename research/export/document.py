@@ -24,8 +24,9 @@ from unicodedata import bidirectional
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from research.citations.answer_tree import open_node
 from research.citations.formulas import Formula, FormulaStore
-from research.citations.model_markdown import Node, open_node, split_fences
+from research.citations.markdown_parser import Node, split_fences
 from research.citations.numbering import CitedAnswer
 from research.citations.support import AnswerSupport
 from research.core.records import Language, Report

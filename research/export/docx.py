@@ -20,7 +20,7 @@ import docx
 from docx.opc.constants import RELATIONSHIP_TYPE
 from docx.shared import Emu
 
-from research.citations.model_markdown import Node
+from research.citations.markdown_parser import Node
 from research.citations.numbering import CitedAnswer
 from research.core.i18n import Translator
 from research.core.records import Place, Report

@@ -13,7 +13,7 @@ from typing import Any
 from docx.oxml.ns import qn as qualified
 from lxml import etree
 
-from research.citations.model_markdown import replace_surrogates
+from research.core.text.control_chars import replace_surrogates
 from research.core.text.tokenizer import detect_language
 
 LATIN_FONT, EAST_ASIAN_FONT, MONO_FONT = "Calibri", "Microsoft YaHei", "Consolas"

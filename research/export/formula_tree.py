@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from latex2mathml.converter import convert_to_element
 
-from research.citations.model_markdown import replace_surrogates
+from research.core.text.control_chars import replace_surrogates
 from research.export.spreadsheet_text import INVALID_XML_CHAR
 
 _MAX_TEX_CHARS = 3_000  # characters of TeX

@@ -18,8 +18,8 @@ from typing import Any
 
 from lxml import etree
 
-from research.citations.model_markdown import replace_surrogates
 from research.core.records import Place, Route, TravelMode
+from research.core.text.control_chars import replace_surrogates
 from research.export.spreadsheet_text import INVALID_XML_CHAR, format_plain_number
 from research.export.table_csv import table_csv
 from research.export.table_model import ExportTable, TableColumn

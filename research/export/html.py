@@ -15,10 +15,11 @@ from itertools import takewhile
 from typing import Any
 from urllib.parse import quote
 
-from research.citations.model_markdown import Node, replace_surrogates
+from research.citations.markdown_parser import Node
 from research.citations.numbering import CitedAnswer, CitedSource
 from research.citations.support import AnswerSupport, CheckedSentence, check_support
 from research.core.records import Evidence, Language, Passage, Report
+from research.core.text.control_chars import replace_surrogates
 from research.core.text.tokenizer import detect_language
 from research.core.urls import canonical_url
 from research.export.document import ReportDocument, build_document, is_right_to_left, plain_text

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote, urlsplit
 
 from research.citations import formulas
-from research.citations.model_markdown import replace_surrogates, strip_direction_controls
 from research.core.i18n import Translator
+from research.core.text.control_chars import replace_surrogates, strip_direction_controls
 from research.core.urls import canonical_url
 from research.export.report_texts import has_report_text
 

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from babel import Locale
 from fontTools.unicodedata import script
 
-from research.citations.model_markdown import Node
+from research.citations.markdown_parser import Node
 from research.citations.numbering import CitedAnswer
 from research.core.i18n import Translator
 from research.core.records import Place, Report

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from research.citations.model_markdown import Node
+from research.citations.markdown_parser import Node
 from research.citations.numbering import CitedAnswer
 from research.core.records import Report
 from research.export.document import parse_markdown, plain_text

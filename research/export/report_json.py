@@ -102,11 +102,11 @@ from math import isfinite
 from typing import Any
 
 from research.citations.disagreements import find_disagreements
-from research.citations.model_markdown import replace_surrogates
 from research.citations.numbering import CitedAnswer, CitedSource, NumberedSpan, is_verbatim
 from research.citations.registry import EvidenceRegistry
 from research.citations.support import SUPPORT_ACCURACY, check_support
 from research.core.records import Evidence, Finding, NewsCoverage, PassageReference, Report, Span
+from research.core.text.control_chars import replace_surrogates
 from research.core.urls import canonical_url
 from research.export.markdown import answer_markdown, quoted_passage
 from research.export.options import DEFAULT_OPTIONS, ExportOptions, listed_sources

@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from research.citations.model_markdown import replace_surrogates
+from research.core.text.control_chars import replace_surrogates
 
 MAX_CELL_CHARS = 16_000  # Excel holds 32,767 units of UTF-16; more spills into other rows
 INVALID_XML_CHAR = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -19,7 +19,7 @@ from openpyxl.styles import Alignment, Font, PatternFill
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.hyperlink import Hyperlink
 
-from research.citations.model_markdown import replace_surrogates
+from research.core.text.control_chars import replace_surrogates
 from research.export.column_widths import width_in_ems
 from research.export.spreadsheet_text import truncate_cell
 from research.export.table_model import ExportTable, TableCell

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Literal, NamedTuple
 
-from research.citations.model_markdown import replace_surrogates
+from research.core.text.control_chars import replace_surrogates
 
 CellStyle = Literal["", "missing", "conflict"]
 

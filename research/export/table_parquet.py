@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from research.citations.model_markdown import replace_surrogates
+from research.core.text.control_chars import replace_surrogates
 from research.export.table_model import ExportTable, TableColumn, unique_names
 
 _INT64_LIMIT = 2**63

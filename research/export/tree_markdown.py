@@ -11,14 +11,10 @@ from itertools import groupby
 from typing import Any
 
 from research.citations import formulas
-from research.citations.model_markdown import (
-    Node,
-    build_answer_tree,
-    is_punctuation,
-    replace_surrogates,
-    strip_direction_controls,
-)
+from research.citations.answer_tree import build_answer_tree
+from research.citations.markdown_parser import Node, is_punctuation
 from research.citations.numbering import NumberedSpan
+from research.core.text.control_chars import replace_surrogates, strip_direction_controls
 from research.export.markdown_escaping import backslash_match, escape_inline, escape_line_start
 
 _EMPHASIS_MARKS = {"em": "*", "strong": "**", "s": "~~"}

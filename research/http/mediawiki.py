@@ -9,7 +9,7 @@ from typing import Any
 
 from research.core.errors import ServiceError
 from research.http.client import ServiceClient
-from research.http.sanitize import remove_control_characters
+from research.http.sanitize import as_object, remove_control_characters
 
 _BUSY_CODES = ("maxlag", "readonly", "internal_api_error")
 
@@ -37,8 +37,3 @@ def search_rank(page: dict[str, Any]) -> float:
     """Return the rank of a page in the search results; pages are listed by id instead."""
     index = page.get("index")
     return index if isinstance(index, int) else float("inf")
-
-
-def as_object(value: object) -> dict[str, Any]:
-    """Return a JSON value that is an object; {} for any other value."""
-    return value if isinstance(value, dict) else {}

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from research.core.deadlines import pause_deadlines
 from research.core.errors import ServiceError
+from research.core.events import RateLimitWait
 from research.core.records import EventEmitter
 
 MAX_KEYS = 10_000  # keys remembered; the one whose last start is longest ago is forgotten first
@@ -63,7 +64,7 @@ class RateLimiter:
             return wait
 
     async def acquire(self, service: str, emit: EventEmitter, max_wait_seconds: float) -> None:
-        """Wait for the next start and emit "queued" events before and after the wait.
+        """Wait for the next start and emit a `RateLimitWait` before and after the wait.
 
         Raises:
             ServiceError: The wait would exceed `max_wait_seconds`.
@@ -72,10 +73,10 @@ class RateLimiter:
         if wait > max_wait_seconds:
             raise ServiceError("quota", f"{service}: too many searches wait for their turn ({wait:.0f} s)")
         if wait > 0:
-            emit("queued", stage="search", what=service, over=False)
+            emit(RateLimitWait(stage="search", service=service, is_over=False))
             with pause_deadlines():
                 await self.sleep(wait)
-            emit("queued", stage="search", what=service, over=True)
+            emit(RateLimitWait(stage="search", service=service, is_over=True))
 
     def __len__(self) -> int:
         """Return the number of keys remembered."""

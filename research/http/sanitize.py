@@ -65,3 +65,8 @@ def _is_word_character(char: str) -> bool:
 def keep_objects(value: object) -> list[dict[str, Any]]:
     """Return the objects of a JSON list; [] for any other value."""
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def as_object(value: object) -> dict[str, Any]:
+    """Return a JSON value that is an object; {} for any other value."""
+    return value if isinstance(value, dict) else {}

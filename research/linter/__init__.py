@@ -12,7 +12,8 @@ import re
 from bisect import bisect_right
 from collections import Counter
 
-from research.citations.styles.marks import CitationMark, CitationMarks
+from research.citations.styles.citation_mark import CitationMark
+from research.citations.styles.marks import CitationMarks
 from research.citations.styles.parsed_report import ParsedReport
 from research.citations.styles.source_lists import SourceLists
 from research.core.records import Language, Record

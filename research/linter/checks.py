@@ -13,12 +13,14 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from research import data
-from research.citations.styles.marks import CitationMark, CitationMarks
+from research.citations.styles.citation_mark import CitationMark
+from research.citations.styles.marks import CitationMarks
 from research.citations.styles.parsed_report import MarkdownLine, ParsedReport
 from research.citations.styles.source_lists import ListEntry, SourceList, SourceLists
 from research.citations.styles.web_addresses import address_key, find_problem
 from research.core.text.numbers import HAN_NUMERALS
 from research.core.text.tokenizer import HAN_RANGES
+from research.linter.author_years import YEAR, AuthorYears, name_author
 
 FlawTuple = tuple[str, int, str, str]
 
@@ -44,12 +46,6 @@ _SOURCE_LABEL = re.compile(
     r"[\s*_>(（【\[-]*(?:sources?|data|references?|citations?|via|来源|资料来源|数据来源|出处|引自|参考)\s*[*_]*\s*[:：]",
     re.IGNORECASE,
 )
-_YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d[a-z]?(?!\d)|n\. ?d\.|无日期")
-# Authors before a year in brackets, and verbs behind it that only have authors as subjects.
-_AUTHORS = re.compile(r"(?<![\w.-])[A-Z][^\W\d_][\w’'-]*(?P<more> et al\.?|,? (?:and|&) [A-Z][^\W\d_][\w’'-]*)?$")
-_REPORTING_VERB = re.compile(
-    r"\s+(?:find|found|argue|report|show|conclude|suggest|note|observe|estimate|claim|demonstrate|describe|propose|point)(?:s|ed|d)?\b"
-)
 _LATIN_WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -67,13 +63,13 @@ class LintChecks:
         self._entries_by_number = [definitions | scope[1] for scope in self._number_scopes] or [definitions]
         self._known_keys = {e.id for e in self.entries if e.kind == "label"} | source_lists.keys
         self._footnote_ids = {entry.id for entry in source_lists.footnotes}
-        self._entries_by_year = self._index_by_year()
+        self._author_years = AuthorYears(self.entries)
         self._linked_addresses = {address_key(mark.url) for mark in citation_marks.marks if mark.url} - {""}
         self.counted_marks = [mark for mark in citation_marks.marks if self._is_counted(mark)]
 
     def _is_counted(self, mark: CitationMark) -> bool:
         if mark.kind == "author":
-            return not mark.needs_entry or bool(self._entries_for_author(mark))
+            return not mark.needs_entry or bool(self._author_years.find_entries(mark))
         if not mark.needs_entry:
             return True
         if mark.kind == "number":
@@ -113,11 +109,15 @@ class LintChecks:
             yield from self._sequence_flaws(scope, used)
             is_certain = any(not mark.needs_entry for mark in by_scope.get(scope, ()))
             if is_certain and used & set(numbers):
-                for number, entry in numbers.items():
-                    if number not in used and not self._is_linked(entry):
-                        yield "unused", entry.start, f"[{number}]", ""
+                yield from self._unused_flaws(numbers.values(), used)
         if listed and not self.counted_marks:
             yield "uncited-list", self._line_start(self.lists[0].line), "", ""
+
+    def _unused_flaws(self, entries: Iterable[ListEntry], used: set[str]) -> Iterator[FlawTuple]:
+        """Yield a flaw for each entry that is neither cited by its id nor linked."""
+        for entry in entries:
+            if entry.id not in used and not self._is_linked(entry):
+                yield "unused", entry.start, f"[{entry.id}]", ""
 
     def _is_linked(self, entry: ListEntry) -> bool:
         return any(address_key(url) in self._linked_addresses for url in entry.urls)
@@ -135,9 +135,9 @@ class LintChecks:
                 linked = address_key(mark.url)
                 if linked and listed and linked not in listed:
                     yield "mismatch", mark.start, f"[{mark.id}]", entry.urls[0]
-        violations = self._order_violations(marks, numbers)
-        for higher, mark_after in violations:
-            yield "order", mark_after.start, f"[{mark_after.id}]", f"[{higher.id}]"
+        if violation := self._find_order_violation(marks, numbers):
+            higher, lower = violation
+            yield "order", lower.start, f"[{lower.id}]", f"[{higher.id}]"
 
     def _unlisted_number_flaws(self, marks: list[CitationMark]) -> Iterator[FlawTuple]:
         """Check numbers without any list: each must be a link, always to the same address."""
@@ -159,29 +159,22 @@ class LintChecks:
         elif bare:
             yield "no-list", bare[0].start, f"[{bare[0].id}]", ""
 
-    def _order_violations(
+    def _find_order_violation(
         self, marks: list[CitationMark], numbers: dict[str, ListEntry]
-    ) -> list[tuple[CitationMark, CitationMark]]:
-        """Find the first number that is first cited after a higher one.
+    ) -> tuple[CitationMark, CitationMark] | None:
+        """Find the first number that is first cited after a higher one; return the higher one, too.
 
         Lists that are sorted alphabetically or grouped under subheadings are exempt.
         """
-        entries = list(numbers.values())
-        titles = [re.sub(r"^[\W\d_]+", "", entry.text).casefold() for entry in entries]
-        alphabetical = len(titles) >= 4 and titles == sorted(titles)
-        grouped = any(source_list.has_subheadings for source_list in self.lists)
+        titles = [re.sub(r"^[\W\d_]+", "", entry.text).casefold() for entry in numbers.values()]
+        is_alphabetical = len(titles) >= 4 and titles == sorted(titles)
+        if is_alphabetical or any(source_list.has_subheadings for source_list in self.lists):
+            return None
         first: dict[str, CitationMark] = {}
         for mark in marks:
             if mark.id in numbers and self._report.lines[self._report.line_number(mark.start) - 1].kind != "row":
                 first.setdefault(mark.id, mark)
-        violations = []
-        highest: CitationMark | None = None
-        for mark in first.values():
-            if highest is not None and int(mark.id) < int(highest.id):
-                violations.append((highest, mark))
-            elif highest is None or int(mark.id) > int(highest.id):
-                highest = mark
-        return [] if alphabetical or grouped else violations[:1]
+        return next(((a, b) for a, b in pairwise(first.values()) if int(b.id) < int(a.id)), None)
 
     def _sequence_flaws(self, scope: int, used: set[str]) -> Iterator[FlawTuple]:
         """Check that the numbers of a list are unique, rising and without gaps."""
@@ -200,15 +193,10 @@ class LintChecks:
                 yield "order", entry.start, f"[{value}]", f"[{highest}]"
             seen[value] = entry
             highest = max(highest, value)
-        missing_before: dict[int, list[int]] = {}
-        lowest = min([1, *seen])
-        for lower, upper in pairwise([lowest - 1, *sorted(seen)]):
-            if 1 < upper - lower <= 1000:
-                missing = [n for n in range(lower + 1, upper) if str(n) not in used]
-                if missing:
-                    missing_before[upper] = missing
-        for value, missing in missing_before.items():
-            yield "gap", seen[value].start, ", ".join(f"[{number}]" for number in missing[:5]), ""
+        for lower, upper in pairwise([min([1, *seen]) - 1, *sorted(seen)]):
+            missing = [n for n in range(lower + 1, upper) if str(n) not in used] if upper - lower <= 1000 else []
+            if missing:
+                yield "gap", seen[upper].start, ", ".join(f"[{number}]" for number in missing[:5]), ""
 
     # Footnotes, keys, definitions
 
@@ -244,18 +232,11 @@ class LintChecks:
             return
         for mark in cited:
             if mark.id not in known and not self._source_lists.has_external_bibliography:
-                yield (
-                    "dangling",
-                    mark.start,
-                    f"@{mark.id}" if mark.kind == "key" else f"[{mark.id}]",
-                    "",
-                )
+                yield "dangling", mark.start, f"@{mark.id}" if mark.kind == "key" else f"[{mark.id}]", ""
         yield from _duplicate_id_flaws(labels, "[{}]")
         used = {mark.id for mark in cited}
         if used & {entry.id for entry in labels}:
-            for entry in labels:
-                if entry.id not in used and not self._is_linked(entry):
-                    yield "unused", entry.start, f"[{entry.id}]", ""
+            yield from self._unused_flaws(labels, used)
 
     def _definition_flaws(self) -> Iterator[FlawTuple]:
         """Check definitions of reference links: [id]: https://…"""
@@ -283,57 +264,29 @@ class LintChecks:
 
     # Names and years
 
-    def _entries_for_author(self, mark: CitationMark) -> list[ListEntry]:
-        """Return the sources that a name and a year may refer to."""
-        names, _, year = mark.id.rpartition("|")
-        return [entry for entry in self._entries_for_year(year) if _is_by_author(names, entry.text)]
-
-    def _entries_for_year(self, year: str) -> list[ListEntry]:
-        exact = self._entries_by_year.get(year, [])
-        return exact if exact or len(year) != 5 else self._entries_by_year.get(year[:4], [])
-
-    def _index_by_year(self) -> dict[str, list[ListEntry]]:
-        entries_by_year: dict[str, list[ListEntry]] = {}
-        for entry in self.entries:
-            if entry.kind in ("plain", "number"):
-                for year in set(_YEAR.findall(entry.text)):
-                    entries_by_year.setdefault(year, []).append(entry)
-                    if len(year) == 5:
-                        entries_by_year.setdefault(year[:4], []).append(entry)
-        return entries_by_year
-
     def _author_flaws(self) -> Iterator[FlawTuple]:
         listed = [entry for entry in self.entries if entry.kind == "plain"]
         marks = [mark for mark in self._citation_marks.marks if mark.kind == "author"]
         distinctive = [mark for mark in marks if not mark.needs_entry]
-        dated = [entry for entry in listed if _YEAR.search(entry.text)]
+        dated = [entry for entry in listed if YEAR.search(entry.text)]
         other_marks = [mark for mark in self.counted_marks if mark.kind in ("number", "footnote", "key", "link")]
         if not self.lists and not self._source_lists.footnotes and not other_marks and len(distinctive) >= 3:
             yield "no-list", distinctive[0].start, distinctive[0].id.replace("|", ", "), ""
-        matched = {id(entry) for mark in marks for entry in self._entries_for_author(mark)}
-        listed_marks = [mark for mark in distinctive if self._entries_for_author(mark)]
+        matched = {id(entry) for mark in marks for entry in self._author_years.find_entries(mark)}
+        listed_marks = [mark for mark in distinctive if self._author_years.find_entries(mark)]
         if not listed_marks or not dated or (len(listed_marks) < 2 and len(matched) < len(listed)):
             return
         for mark in marks:
-            if self._entries_for_author(mark):
+            if self._author_years.find_entries(mark):
                 continue
             if mark.id.startswith("\x00"):
-                if author := self._author_and_year(mark):
+                if author := name_author(mark, self._report.prose):
                     yield "dangling", mark.start, author, ""
             elif not mark.needs_entry:
                 yield "dangling", mark.start, mark.id.replace("|", ", "), ""
         for entry in dated:
             if id(entry) not in matched and not self._is_linked(entry):
                 yield "unused", entry.start, _entry_excerpt(entry), ""
-
-    def _author_and_year(self, mark: CitationMark) -> str:
-        """Return the author before a year in brackets: "Smith et al. (2019)", "Smith (2019)
-        found"; or ""."""
-        before, _, year = mark.id.rpartition("|")
-        names = _AUTHORS.search(before)
-        if names and (names["more"] or _REPORTING_VERB.match(self._report.prose, mark.end)):
-            return f"{names[0]}, {year}"
-        return ""
 
     # The entries and their addresses
 
@@ -347,14 +300,10 @@ class LintChecks:
         for source_list in self.lists:
             entries = [entry for entry in source_list.entries if entry.kind in ("number", "label")]
             addressed = sum(bool(entry.urls) for entry in entries)
+            if not addressed or addressed * 2 < len(entries):
+                continue
             for entry in entries:
-                has_no_address = not entry.urls and entry.id not in defined
-                if (
-                    has_no_address
-                    and addressed * 2 > len(entries) - 1
-                    and addressed
-                    and not _PRINT_SOURCE.search(entry.text)
-                ):
+                if not entry.urls and entry.id not in defined and not _PRINT_SOURCE.search(entry.text):
                     yield "no-address", entry.start, f"[{entry.id}]", ""
         yield from self._unlinked_source_flaws()
 
@@ -388,12 +337,8 @@ class LintChecks:
 
     def _address_flaws(self) -> Iterator[FlawTuple]:
         listed = [*self.entries, *self._source_lists.footnotes, *self._source_lists.definitions]
-        listed += [
-            entry
-            for source_list in self._source_lists.lists
-            if source_list.is_further_reading
-            for entry in source_list.entries
-        ]
+        further = (source_list for source_list in self._source_lists.lists if source_list.is_further_reading)
+        listed += [entry for source_list in further for entry in source_list.entries]
         addresses = [
             (url, max(entry.start, self._report.source.find(url, entry.start, entry.end)))
             for entry in listed
@@ -405,7 +350,8 @@ class LintChecks:
         for url, offset in addresses:
             if (location := (self._report.line_number(offset), url)) not in seen:
                 seen.add(location)
-                yield from _address_flaws(url, offset)
+                if kind := find_problem(url):
+                    yield kind, offset, (url if len(url) <= 80 else url[:79] + "…") or "( )", ""
 
     def _malformed_flaws(self) -> Iterator[FlawTuple]:
         for mark in self._citation_marks.malformed:
@@ -434,10 +380,7 @@ class LintChecks:
                 continue
             if any(_SOURCE_LABEL.match(self._report.line_text(line)) for line in below):
                 continue
-            if below and all(
-                cited_lines[line.number] and not _LATIN_WORD.search(self._text_without_brackets(line))
-                for line in below[:1]
-            ):
+            if below and cited_lines[below[0].number] and not _LATIN_WORD.search(self._text_without_brackets(below[0])):
                 continue
             han = len(re.findall(f"[{HAN_RANGES}]", text))
             is_long = han >= 60 or len(text) - han >= 240
@@ -504,41 +447,6 @@ def _locators(entry: ListEntry) -> list[str]:
 def _entry_excerpt(entry: ListEntry) -> str:
     words = re.sub(r"^[\W_]+", "", entry.text)
     return words if len(words) <= 40 else words[:39] + "…"
-
-
-def _is_by_author(names: str, text: str) -> bool:
-    r"""Return whether an entry is by the first of the given names.
-
-    If `names` begins with \x00, the text before the year follows instead of names.
-    """
-    folded = text.casefold()
-    if names.startswith("\x00"):
-        han = re.findall(f"[{HAN_RANGES}]{{2,}}$", re.sub(r"等人?\s*$", "", names))
-        if han:
-            return any(len(part) >= 2 and part in text for part in (han[0][-n:] for n in (2, 3, 4)))
-        tail = re.split(r"[.;:!?。；]\s", names[1:])[-1]
-        caps = [word for word in re.findall(r"[^\W\d_][\w’'-]+", tail)[-6:] if word[0].isupper()]
-        head = folded[:120]
-        return any(re.search(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", head) for word in caps)
-    if re.search(f"[{HAN_RANGES}]", names):
-        first = re.split(r"等|和|与|、|，|,|\s", names.strip(' “”"《》'))[0]
-        return first in text
-    words = [word for word in re.findall(r"[^\W\d_][\w’'-]*", names) if len(word) > 1]
-    words = [
-        word for word in words if word.lower() not in ("the", "et", "al", "and", "van", "von", "de", "der", "la", "le")
-    ] or words
-    if not words:
-        return False
-    first = words[0].casefold().removesuffix("'s").removesuffix("’s")
-    if re.search(rf"(?<!\w){re.escape(first)}(?!\w)", folded):
-        return True
-    initials = "".join(word[0] for word in re.findall(r"[A-Z][\w’'-]*", text[:200]))
-    return words[0].isupper() and words[0] in initials
-
-
-def _address_flaws(url: str, offset: int) -> Iterator[FlawTuple]:
-    if kind := find_problem(url):
-        yield kind, offset, (url if len(url) <= 80 else url[:79] + "…") or "( )", ""
 
 
 def _iter_paragraphs(

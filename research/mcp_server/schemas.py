@@ -117,17 +117,17 @@ class ListRunsArguments(_Arguments):
 
 
 class CitedPassage(_Result):
-    """A passage that the answer cites as [number]; a source with two of them comes twice."""
+    """A cited passage, with the number of its source in the answer: one entry for each passage."""
 
     number: int
     title: str
     url: str
-    notice: PublicationNotice = Field(description="what has become of the source since it was published")
+    notice: PublicationNotice = Field(description="a retraction or correction of the source; empty if there is none")
     passage: str
 
 
 class FailedStep(_Result):
-    """A step that failed beside the answer."""
+    """A step of the run that failed, while the run went on."""
 
     stage: str
     source: str
@@ -137,7 +137,7 @@ class FailedStep(_Result):
 
 
 class RunResult(_Result):
-    """A run as it stands; `answer` is Markdown with citations as [1], empty while there is none."""
+    """The present state of a run. `answer` is Markdown with citations such as [1], empty until it is written."""
 
     run: str
     status: RunStatus
@@ -148,13 +148,13 @@ class RunResult(_Result):
 
 
 class TableResult(RunResult):
-    """A table: `table` is JSON of the schema `sightline-table/1`, null while there are no cells."""
+    """The run of a table. `table` has the schema `sightline-table/1`; it is null until there are cells."""
 
     table: dict[str, Any] | None
 
 
 class LibraryPassage(_Result):
-    """A passage of a document of the library."""
+    """A passage of a document in the library. With `ocr` its text was recognised in an image."""
 
     document: int
     title: str
@@ -172,7 +172,7 @@ class LibraryResult(_Result):
 
 
 class FoundPlace(_Result):
-    """A place; `lng` and `lat` are WGS-84 degrees, `distance` is in metres."""
+    """A place on the map. `lng` and `lat` are degrees (WGS-84), `distance` is in metres."""
 
     name: str
     lng: float
@@ -188,7 +188,7 @@ class FoundPlace(_Result):
 
 
 class PlacesResult(_Result):
-    """`note` says what has to be known of the search, such as that it went farther than asked."""
+    """The places found, best first. `note` is a remark on the search, such as a wider radius."""
 
     places: list[FoundPlace]
     provider: str
@@ -196,8 +196,11 @@ class PlacesResult(_Result):
 
 
 class DatabaseResult(_Result):
-    """`rows` has the first of `count` rows, each with a value for every column; `more` says that
-    there are further ones. `coverage` tells of columns that are unknown in some rows."""
+    """The answer of a database, with the SQL statement that was run.
+
+    `rows` are the first of `count` rows, with one value for each column; `more` is true if rows are
+    left out. `coverage` is a remark on columns that are empty in some rows.
+    """
 
     status: str
     answer: str

@@ -26,7 +26,8 @@ from pydantic import AnyUrl, BaseModel
 import research
 from research.core import settings
 from research.core.errors import register_secrets
-from research.core.records import Event, Finding, Report, Run
+from research.core.events import Event
+from research.core.records import Finding, Grid, Plan, Report, Run
 from research.core.unknown_methods import reject_unknown_requests
 from research.mcp_server import run_requests, schemas, serving
 from research.mcp_server.results import (
@@ -392,32 +393,30 @@ def _read_table(application: Application, run_id: str) -> types.CallToolResult:
 
 def _progress_line(event: Event) -> str:
     """Return a line of progress for an event; "" for events without one."""
-    data = event.data
-    match event.kind:
-        case "plan":
-            if grid := data["plan"]["grid"]:
-                return f"a table: {len(grid['rows'])} rows, {len(grid['columns'])} columns"
-            return f"planned: searches to begin with: {len(data['plan']['tasks'])}"
-        case "search":
-            task = data["task"]
-            return f"searching {task['source']}: {task['query'][:MAX_QUERY_CHARS]}"
-        case "found":
-            count = f"nothing ({data['reason']})" if data["reason"] else f"passages: {data['passages']}"
-            return f"found for {data['task']['query'][:MAX_QUERY_CHARS]}: {count}"
-        case "reflection" if not data.get("skipped"):
-            return "reflecting: enough" if data["sufficient"] else "reflecting: something is missing"
-        case "section":
-            return f"section {data['part']}: {data['step']}"
-        case "row" if data["step"] == "done":
-            return f"row {data['row']}: {data['filled']} of {data['cells']} cells"
-        case "writing":
+    match event.data:
+        case research.PlanMade(plan=Plan(grid=Grid(rows=rows, columns=columns))):
+            return f"a table: {len(rows)} rows, {len(columns)} columns"
+        case research.PlanMade(plan=plan):
+            return f"planned: searches to begin with: {len(plan.tasks)}"
+        case research.TaskStarted(task=task):
+            return f"searching {task.source}: {task.query[:MAX_QUERY_CHARS]}"
+        case research.TaskFinished(task=task, reason=reason, passages=passages):
+            count = f"nothing ({reason})" if reason else f"passages: {passages}"
+            return f"found for {task.query[:MAX_QUERY_CHARS]}: {count}"
+        case research.ReflectionMade(reflection=reflection):
+            return "reflecting: enough" if reflection.sufficient else "reflecting: something is missing"
+        case research.SectionAdvanced(part=part, step=step):
+            return f"section {part}: {step}"
+        case research.RowAdvanced(row=row, step="done", filled=filled, cells=cells):
+            return f"row {row}: {filled} of {cells} cells"
+        case research.WritingStarted():
             return "writing"
-        case "checking":
-            return f"checking sentences: {data['sentences']}"
-        case "queued" if not data["over"]:
-            return f"{data['what']}: waiting for its turn"
-        case "waiting":
-            return f"{data['what']}: {data['reason']}, retrying"
+        case research.CheckStarted(sentences=sentences):
+            return f"checking sentences: {sentences}"
+        case research.RateLimitWait(service=service, is_over=False):
+            return f"{service}: waiting for its turn"
+        case research.RetryScheduled(service=service, reason=why):
+            return f"{service}: {why}, retrying"
     return ""
 
 
@@ -430,7 +429,7 @@ def serve_mcp_stdio(data_dir: Path | None = None) -> None:
     Raises:
         SettingError: a setting is not usable.
     """
-    register_secrets(settings.load_settings(data_dir=data_dir).secrets)
+    register_secrets(research.application.load_settings(data_dir).secrets)
     server = SightlineServer(data_dir)
     try:
         asyncio.run(serving.serve_stdio(server))
@@ -458,7 +457,7 @@ def serve_mcp_http(
         SettingError: a setting is not usable, or there is no token.
         OSError: the address cannot be bound.
     """
-    loaded = settings.load_settings(data_dir=data_dir)
+    loaded = research.application.load_settings(data_dir)
     register_secrets(loaded.secrets)
     token = loaded.mcp_token.get_secret_value()
     if not token:

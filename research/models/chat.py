@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from pydantic import BaseModel
 
 from research.core.errors import ServiceError
-from research.core.records import EventEmitter, RunOptions, Stage, Usage
+from research.core.events import (
+    PartsUnreadable,
+    PromptUndercounted,
+    TextWritten,
+    ThinkingUnsupported,
+    UsageRecorded,
+)
+from research.core.records import EventEmitter, RunOptions, Stage
 from research.core.settings import Role
 from research.core.text.tokenizer import is_blank
 from research.models.capabilities import (
@@ -131,7 +138,8 @@ class Chat:
                 left_out: list[str] = []
                 found = parse_object(text, output_type, schema, left_out.append)
                 if left_out:
-                    emit("parts_unreadable", stage=stage, what=str(self.spec), parts=left_out[:MAX_LISTED_PARTS])
+                    listed = tuple(left_out[:MAX_LISTED_PARTS])
+                    emit(PartsUnreadable(stage=stage, service=str(self.spec), parts=listed))
                 return found
             except OutputFormatError as unfit:
                 problem = str(unfit)
@@ -160,8 +168,7 @@ class Chat:
     async def stream_text(self, prompt: Prompt | PromptBuilder, stage: Stage, emit: EventEmitter) -> ModelReply:
         """Stream a text and return it whole.
 
-        Emits `emit("text", text=...)` for each new stretch, and `restart=True` when the text begins
-        again. An interrupted text is returned with its `error`.
+        Emits a `TextWritten` for each new stretch, with `restart` when the text begins again. An interrupted text is returned with its `error`.
 
         Raises:
             ServiceError: There is no text at all.
@@ -184,7 +191,7 @@ class Chat:
                 if readable:
                     return await self._stream_counted(prompt, written, stage, emit, can_shrink)
                 reply = await self._ask_text(prompt, stage, emit, can_shrink)
-                emit("text", text=reply.text)
+                emit(TextWritten(text=reply.text))
                 return reply
             except ServiceError as error:
                 readable = readable and not isinstance(error, UnfinishedStreamError)
@@ -192,7 +199,7 @@ class Chat:
                 if not is_blank(text):
                     if len(text) > len(best.text):
                         best = ModelReply(text, error=error)
-                    emit("text", text="", restart=True)
+                    emit(TextWritten(text="", restart=True))
                 raise
 
         try:
@@ -317,7 +324,7 @@ class Chat:
         answer = await ask({})
         if THINKING not in refused:
             refused.add(THINKING)
-            emit("unthinking", stage=stage, what=str(self.spec), level=level)
+            emit(ThinkingUnsupported(stage=stage, service=str(self.spec), level=level))
         return answer
 
     async def _invoke_once(
@@ -361,7 +368,7 @@ class Chat:
             message = f"{self.spec} has read only {prompt_tokens} tokens of a longer prompt"
             raise PromptTooLongError(message, PromptOverflow(prompt_tokens, 0))
         if 0 < prompt_tokens < minimum_tokens(sent_text):
-            emit("prompt_undercounted", stage=stage, what=str(self.spec), tokens=prompt_tokens)
+            emit(PromptUndercounted(stage=stage, service=str(self.spec), tokens=prompt_tokens))
 
     async def _stream_counted(
         self, prompt: Prompt, received: list[str], stage: Stage, emit: EventEmitter, can_shrink: bool
@@ -465,14 +472,14 @@ class Chat:
         """Emit the usage of a call; each chunk of a stream reports an increment. Return the prompt
         tokens as counted by the server, 0 if it reports none."""
         counted = [part for part in usages if part]
-        usage = Usage(
+        usage = UsageRecorded(
             stage=stage,
             model=str(self.spec),
             input=sum(part.get("input_tokens", 0) for part in counted),
             output=sum(part.get("output_tokens", 0) for part in counted),
             cached=sum((part.get("input_token_details") or {}).get("cache_read", 0) or 0 for part in counted),
         )
-        emit("usage", **fill_missing_counts(usage, sent_text, written_text).model_dump(mode="json"))
+        emit(fill_missing_counts(usage, sent_text, written_text))
         return usage.input
 
 
@@ -480,10 +487,10 @@ def _emit_new_text(text: str, emitted: str, emit: EventEmitter) -> str:
     """Emit what is new in a text. If emitted text is no longer part of it, it was a thought whose
     closing tag has just arrived: the text restarts."""
     if not text.startswith(emitted):
-        emit("text", text="", restart=True)
+        emit(TextWritten(text="", restart=True))
         emitted = ""
     if len(text) > len(emitted):
-        emit("text", text=text[len(emitted) :])
+        emit(TextWritten(text=text[len(emitted) :]))
     return text
 
 

@@ -76,10 +76,10 @@ def _configured_length(spec: ModelSpec, settings: Settings) -> int:
     """Return the length that `SIGHTLINE_CONTEXT_LENGTH` sets for a model; 0 if none. A number
     without a name does not apply to Ollama, which has its own setting."""
     providers = settings.providers
-    lengths = {_table_key(name, providers): tokens for name, tokens in settings.contexts.items() if name}
+    lengths = {_table_key(name, providers): tokens for name, tokens in settings.context_lengths.items() if name}
     if length := _longest_match(_table_names(spec), lengths):
         return length
-    return 0 if spec.protocol == "ollama" else settings.contexts.get("", 0)
+    return 0 if spec.protocol == "ollama" else settings.context_lengths.get("", 0)
 
 
 def _table_key(name: str, providers: Collection[str]) -> str:

@@ -11,11 +11,13 @@ from __future__ import annotations
 import json
 from datetime import date
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from research import data
 from research.core.records import Record, Usage
 from research.models.lifecycle import resolve_name
+
+_UsageT = TypeVar("_UsageT", bound=Usage)
 
 
 @cache
@@ -29,7 +31,7 @@ def prices_as_of() -> date:
     return date.fromisoformat(_load_table()["as_of"])
 
 
-def add_cost(usage: Usage, day: date) -> Usage:
+def add_cost(usage: _UsageT, day: date) -> _UsageT:
     """Return the usage with its estimated cost on a day; `cost` stays None without a price."""
     if agent := agent_task_price(usage.model):
         return usage.model_copy(update={"cost": agent.usd * usage.calls})

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from research.core import tracing
 from research.core.errors import ServiceError
+from research.core.events import RateLimitWait, RetryScheduled
 from research.core.records import EventEmitter, Stage
 from research.core.settings import Settings
 from research.models.clients import ModelClients
@@ -33,7 +34,7 @@ async def retry(
     Only retryable errors are repeated. The answer is parsed after the rate-limiter slot has been
     released and waiting calls have sent their requests. A delay that the service demands is
     observed; after a final quota error with a delay, later calls fail until it is over. A call that
-    our own limits hold back emits "queued" events before and after; no deadline runs meanwhile.
+    our own limits hold back emits a `RateLimitWait` before and after; no deadline runs meanwhile.
 
     Raises:
         ServiceError: The last attempt's error, or one whose wait would be too long.
@@ -44,7 +45,7 @@ async def retry(
         raise ServiceError("quota", message, hint=cooldown.hint, retry_after_seconds=remaining)
 
     def queued(waits: bool) -> None:
-        emit("queued", stage=stage, what=str(spec), over=not waits)
+        emit(RateLimitWait(stage=stage, service=str(spec), is_over=not waits))
 
     limiter = clients.limiter(spec)
     attempts = settings.model_attempts
@@ -70,7 +71,7 @@ async def retry(
                 raise ServiceError(error.reason, message, hint=error.hint, retry_after_seconds=wait) from error
             if is_last:
                 raise
-            emit("waiting", stage=stage, seconds=wait, reason=error.reason, what=str(spec))
+            emit(RetryScheduled(stage=stage, service=str(spec), reason=error.reason, seconds=wait))
             await asyncio.sleep(wait)
     raise AssertionError("at least one attempt is made")
 

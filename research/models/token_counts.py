@@ -8,6 +8,7 @@ an estimate that is rather too high than too low, so that limits hold.
 from __future__ import annotations
 
 import re
+from typing import TypeVar
 
 from research.core.records import Usage
 from research.core.text.tokenizer import HAN_RANGES
@@ -15,6 +16,7 @@ from research.core.text.tokenizer import HAN_RANGES
 BYTES_PER_TOKEN = 3  # UTF-8 bytes per token
 MAX_CHARS_PER_TOKEN = 8  # characters per token on average in long texts
 MAX_HAN_CHARS_PER_TOKEN = 3
+_UsageT = TypeVar("_UsageT", bound=Usage)
 _HAN_RUN = re.compile(f"[{HAN_RANGES}]+")
 
 
@@ -29,7 +31,7 @@ def minimum_tokens(text: str) -> int:
     return (len(text) - han) // MAX_CHARS_PER_TOKEN + han // MAX_HAN_CHARS_PER_TOKEN
 
 
-def fill_missing_counts(usage: Usage, sent_text: str, written_text: str) -> Usage:
+def fill_missing_counts(usage: _UsageT, sent_text: str, written_text: str) -> _UsageT:
     """Return the usage with estimates of the counts that the server did not report: many local
     servers and relays omit them or send zeros. A prompt is never empty."""
     estimates: dict[str, int] = {}

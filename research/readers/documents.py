@@ -15,7 +15,7 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -25,14 +25,9 @@ from lxml import etree
 
 from research.core.records import Language, Record
 from research.core.text.tokenizer import detect_language
-from research.readers.formats import (
-    MAX_CELLS,
+from research.readers.drafts import (
     MAX_CHARACTERS,
     MAX_DEPTH,
-    MAX_MEGAPIXELS,
-    MAX_PAGES,
-    MAX_ROWS,
-    MAX_UNPACKED_BYTES,
     FileDraft,
     FileLimit,
     FileProblem,
@@ -40,37 +35,25 @@ from research.readers.formats import (
     UnreadableFileError,
     clean_lines,
     one_line,
+    too_deep_error,
+    too_long_error,
+)
+from research.readers.formats import (
+    MAX_CELLS,
+    MAX_MEGAPIXELS,
+    MAX_PAGES,
+    MAX_ROWS,
+    MAX_UNPACKED_BYTES,
     read_csv,
     read_docx,
     read_pdf,
     read_picture,
     read_tsv,
     read_xlsx,
-    too_deep_error,
-    too_long_error,
 )
 from research.readers.markup import read_html, read_markdown, read_plain_text, web_address
 from research.readers.pool import MB, ParserError, ParserFault, ParserPool, ResourceLimits
 from research.readers.webpages import MAX_ATTRIBUTES, MAX_ELEMENTS
-
-__all__ = [
-    "FILE_LIMITS",
-    "MAX_BYTES",
-    "MAX_CHARACTERS",
-    "MAX_PAGES",
-    "MAX_ROWS",
-    "PICTURE_SUFFIXES",
-    "SUFFIXES",
-    "Document",
-    "DocumentSection",
-    "FileLimit",
-    "FileProblem",
-    "UnreadableFileError",
-    "find_accepted_files",
-    "is_accepted",
-    "parse_document",
-    "read_document",
-]
 
 MAX_BYTES = 50 * MB
 # Limits of a file; sizes in MB.
@@ -105,24 +88,7 @@ class ParsingLimits(NamedTuple):
 
 _TEXT_LIMITS, _PAGE_LIMITS = ParsingLimits(64, 32, 1.5, 3), ParsingLimits(64, 150, 1.5, 4)
 _WHOLE_PAGE_LIMITS = ParsingLimits(64, 60, 1.0, 1)
-_LIMITS_BY_SUFFIX = {
-    ".html": _PAGE_LIMITS,
-    ".htm": _PAGE_LIMITS,
-    ".md": _PAGE_LIMITS,
-    ".markdown": _PAGE_LIMITS,
-    ".pdf": ParsingLimits(224, 40, 1.5, 60),
-    ".docx": ParsingLimits(96, 400, 1.5, 20),
-    ".xlsx": ParsingLimits(96, 150, 1.5, 15),
-}
 MAX_PROCESSOR_SECONDS = 900.0  # for files of any size
-_IMPORTS_BY_SUFFIX = {
-    ".html": ("trafilatura",),
-    ".htm": ("trafilatura",),
-    ".pdf": ("pypdf",),
-    ".docx": ("docx",),
-    ".xlsx": ("openpyxl",),
-    **dict.fromkeys((".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff"), ("PIL.TiffImagePlugin",)),
-}
 _PARSER_POOL = ParserPool(3)
 
 
@@ -166,14 +132,14 @@ def read_document(name: str, data: bytes, *, scans: bool = False) -> Document:
         UnreadableFileError: the file has no readable text; the error gives the reason.
     """
     suffix = _check_suffix(name, data)
-    limits = _LIMITS_BY_SUFFIX.get(suffix, _TEXT_LIMITS)
+    file_format = _FORMATS[suffix]
     try:
-        result = _parse_in_child(name, data, limits, scans=scans)
+        result = _parse_in_child(name, data, file_format.limits, file_format.imports, scans=scans)
     except ParserError as error:
         if suffix not in (".html", ".htm") or error.fault in ("busy", "start"):
             raise _parser_failure(error.fault, suffix) from error
         try:  # all text is faster to read than the main text
-            result = _parse_in_child(name, data, _WHOLE_PAGE_LIMITS, scans=scans, whole=True)
+            result = _parse_in_child(name, data, _WHOLE_PAGE_LIMITS, file_format.imports, scans=scans, whole=True)
         except ParserError as second_error:
             raise _parser_failure(second_error.fault, suffix) from second_error
     if "document" not in result:
@@ -181,7 +147,7 @@ def read_document(name: str, data: bytes, *, scans: bool = False) -> Document:
     return Document.model_validate(result["document"])
 
 
-def _parse_in_child(name: str, data: bytes, limits: ParsingLimits, **options: bool) -> Any:
+def _parse_in_child(name: str, data: bytes, limits: ParsingLimits, imports: Sequence[str], **options: bool) -> Any:
     size = len(data) / MB
     return _PARSER_POOL.call(
         "research.readers.documents:parse_task",
@@ -191,7 +157,7 @@ def _parse_in_child(name: str, data: bytes, limits: ParsingLimits, **options: bo
             int((limits.base_memory_mb + limits.memory_factor * size) * MB),
             min(MAX_PROCESSOR_SECONDS, limits.base_seconds + limits.seconds_per_mb * size),
         ),
-        imports=_IMPORTS_BY_SUFFIX.get(PurePosixPath(name.replace("\\", "/")).suffix.lower(), ()),
+        imports=imports,
         max_wait_seconds=MAX_WAIT_SECONDS,
     )
 
@@ -211,18 +177,22 @@ def parse_task(data: bytes, progress: object, *, name: str, **options: bool) -> 
 
 def _parser_failure(fault: ParserFault, suffix: str) -> UnreadableFileError:
     """Return the error for a file whose parser failed."""
-    if fault == "busy":
-        return UnreadableFileError("unreadable", "Too many files are being read; try again.", "busy")
-    if fault == "start":
-        detail = "The process that reads files cannot be started; it is no fault of the file."
-        return UnreadableFileError("unreadable", detail, "start")
-    if fault == "time":
-        detail = "Reading it takes longer than a file of its size may take; save it anew or split it."
-        return UnreadableFileError("too large", detail, "time")
-    if fault == "memory":
-        detail = "Reading it takes more memory than a file of its size may take; save it anew or split it."
-        return UnreadableFileError("too large", detail, "memory")
-    return _damaged_file_error(suffix)
+    if fault == "crash":
+        return _damaged_file_error(suffix)
+    problem, limit, detail = _PARSER_FAILURES[fault]
+    return UnreadableFileError(problem, detail, limit)
+
+
+_PARSER_FAILURES: dict[ParserFault, tuple[FileProblem, FileLimit, str]] = {
+    "busy": ("unreadable", "busy", "Too many files are being read; try again."),
+    "start": ("unreadable", "start", "The process that reads files cannot be started; it is no fault of the file."),
+    "time": (
+        "too large", "time", "Reading it takes longer than a file of its size may take; save it anew or split it.",
+    ),
+    "memory": (
+        "too large", "memory", "Reading it takes more memory than a file of its size may take; save it anew or split it.",
+    ),
+}  # fmt: skip
 
 
 def _damaged_file_error(suffix: str) -> UnreadableFileError:
@@ -238,7 +208,7 @@ def _check_suffix(name: str, data: bytes) -> str:
         UnreadableFileError: it has not.
     """
     suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
-    if suffix not in _READERS_BY_SUFFIX:
+    if suffix not in _FORMATS:
         what = f"{suffix} files" if suffix else "Files without a suffix"
         raise UnreadableFileError("unsupported", f"{what} cannot be read; accepted: {' '.join(SUFFIXES)}.")
     if len(data) > MAX_BYTES:
@@ -299,7 +269,7 @@ def find_accepted_files(folder: Path, *, include_pictures: bool = False) -> Iter
 def is_accepted(name: str, *, include_pictures: bool = False) -> bool:
     """Return True if a file of this name has a readable format."""
     suffix = PurePosixPath(name).suffix.lower()
-    return suffix in _READERS_BY_SUFFIX and (include_pictures or suffix not in PICTURE_SUFFIXES)
+    return suffix in _FORMATS and (include_pictures or suffix not in PICTURE_SUFFIXES)
 
 
 def _is_inside(path: Path, root: Path) -> bool:
@@ -348,7 +318,7 @@ def _read_by_suffix(suffix: str, data: bytes, *, whole: bool) -> FileDraft:
     try:
         if whole and suffix in (".html", ".htm"):
             return read_html(data, all_text=True)
-        return _READERS_BY_SUFFIX[suffix](data)
+        return _FORMATS[suffix].read(data)
     except _parser_errors() as error:
         if "Excessive depth" in str(error):  # message of libxml2
             raise too_deep_error() from error
@@ -382,18 +352,24 @@ def _join_blocks(blocks: list[TextBlock], title: str) -> tuple[str, tuple[Docume
     return "\n".join(block.text for block in cleaned), tuple(sections)
 
 
+class FileFormat(NamedTuple):
+    """A format of files: its reader, limits, and modules that are loaded before these apply."""
+
+    read: Callable[[bytes], FileDraft]
+    limits: ParsingLimits = _TEXT_LIMITS
+    imports: tuple[str, ...] = ()
+
+
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
-_READERS_BY_SUFFIX: dict[str, Callable[[bytes], FileDraft]] = {
-    ".txt": read_plain_text,
-    ".md": read_markdown,
-    ".markdown": read_markdown,
-    ".html": read_html,
-    ".htm": read_html,
-    ".pdf": read_pdf,
-    ".docx": read_docx,
-    ".csv": read_csv,
-    ".tsv": read_tsv,
-    ".xlsx": read_xlsx,
-    **dict.fromkeys(PICTURE_SUFFIXES, read_picture),
+_FORMATS = {
+    ".txt": FileFormat(read_plain_text),
+    **dict.fromkeys((".md", ".markdown"), FileFormat(read_markdown, _PAGE_LIMITS)),
+    **dict.fromkeys((".html", ".htm"), FileFormat(read_html, _PAGE_LIMITS, ("trafilatura",))),
+    ".pdf": FileFormat(read_pdf, ParsingLimits(224, 40, 1.5, 60), ("pypdf",)),
+    ".docx": FileFormat(read_docx, ParsingLimits(96, 400, 1.5, 20), ("docx",)),
+    ".csv": FileFormat(read_csv),
+    ".tsv": FileFormat(read_tsv),
+    ".xlsx": FileFormat(read_xlsx, ParsingLimits(96, 150, 1.5, 15), ("openpyxl",)),
+    **dict.fromkeys(PICTURE_SUFFIXES, FileFormat(read_picture, imports=("PIL.TiffImagePlugin",))),
 }
-SUFFIXES = tuple(_READERS_BY_SUFFIX)
+SUFFIXES = tuple(_FORMATS)

@@ -13,215 +13,56 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from datetime import datetime
+from itertools import islice, tee
+from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
-from research.core.records import Language
-from research.core.text.decimals import join_decimals
 from research.core.text.sentences import unwrap_lines
+from research.readers.delimited_text import LIBRARY_TABLES
+from research.readers.drafts import (
+    MAX_CHARACTERS,
+    FileDraft,
+    TextBlock,
+    UnreadableFileError,
+    clean_lines,
+    label_cells,
+    one_line,
+    table_lines,
+    title_line,
+    too_long_error,
+)
 from research.readers.packages import PackageError, check_package
-from research.readers.webpages import PageLimitError
 
 if TYPE_CHECKING:
     import pypdf
 
 MAX_PAGES = 2_000
-MAX_CHARACTERS = 5_000_000
 MAX_ROWS = 100_000
 MAX_UNPACKED_BYTES = 200 * 1024 * 1024  # declared by a zip container
 MAX_CELLS = 10_000_000  # spanned by a spreadsheet, including blank cells
 MAX_MEGAPIXELS = 100
-MAX_DEPTH = 256  # libxml2's limit on nested elements
 ROWS_PER_SECTION = 50
 PICTURE_FORMATS = ("PNG", "JPEG", "WEBP", "TIFF")  # names in Pillow
-
-FileProblem = Literal["unsupported", "unreadable", "encrypted", "empty", "no text layer", "too large"]
-# The limit that a file exceeds: its size, characters of text, pages of a PDF, rows of a table,
-# cells of a sheet, unpacked size, drawing of one PDF page, depth of nesting, pixels of an image,
-# attributes of an element, elements of a page, time or memory of the parser; or a limit of the
-# machine: files read at once (busy), processes that can be started (start).
-FileLimit = Literal[
-    "", "size", "characters", "pages", "rows", "cells", "unpacked", "page", "depth", "pixels",
-    "attributes", "elements", "time", "memory", "busy", "start",
-]  # fmt: skip
-
-_INVISIBLE_CHARS = "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 
 # pypdf logs every flaw it repairs, trafilatura every page without text.
 for _name in ("pypdf", "trafilatura"):
     logging.getLogger(_name).setLevel(logging.CRITICAL + 1)
 
 
-class UnreadableFileError(Exception):
-    """A file has no readable text.
-
-    `detail`, also the message, is one line for the file's owner; `limit` is the exceeded limit, if
-    any; `pages` are the pages that are images.
-    """
-
-    def __init__(self, problem: FileProblem, detail: str, limit: FileLimit = "", pages: Sequence[int] = ()) -> None:
-        self.problem: FileProblem = problem
-        self.pages = tuple(pages)
-        self.limit: FileLimit = limit
-        self.detail = one_line(detail, 300)
-        super().__init__(self.detail)
-
-
-def too_long_error() -> UnreadableFileError:
-    """Return the error for a file with too much text."""
-    detail = f"The file holds more than {MAX_CHARACTERS:,} characters of text; split it."
-    return UnreadableFileError("too large", detail, "characters")
-
-
-def binary_file_error() -> UnreadableFileError:
-    """Return the error for a binary file with a text suffix."""
-    return UnreadableFileError("unreadable", "This is a binary file, not text.")
-
-
-def too_deep_error() -> UnreadableFileError:
-    """Return the error for elements that are nested too deep."""
-    detail = f"It is nested more than {MAX_DEPTH} levels deep; save it as PDF or plain text."
-    return UnreadableFileError("unreadable", detail, "depth")
-
-
-def page_limit_error(error: PageLimitError) -> UnreadableFileError:
-    """Return the error for a page with more attributes or elements than any real page needs."""
-    return UnreadableFileError("unreadable", f"{error}; save it as PDF or plain text.", error.limit)
-
-
-class TextBlock(NamedTuple):
-    """A piece of text under a path of headings; `is_heading` marks a heading line itself."""
-
-    text: str
-    heading_path: tuple[str, ...] = ()
-    page: int | None = None
-    is_heading: bool = False
-
-
-@dataclass
-class FileDraft:
-    """Result of a reader: text blocks in order, and the file's statements about itself."""
-
-    blocks: list[TextBlock] = field(default_factory=list)
-    title: str = ""
-    url: str = ""
-    published: date | None = None
-    language: Language | None = None
-    picture_pages: dict[int, str] = field(default_factory=dict)  # image pages -> chapter
-    open_headings: list[tuple[int, str]] = field(default_factory=list)
-
-    @property
-    def heading_path(self) -> tuple[str, ...]:
-        return tuple(text for _, text in self.open_headings)
-
-    def add_heading(self, level: int, text: str) -> None:
-        """Add a heading, which closes all open headings of its level and below."""
-        if text := one_line(text):
-            self.open_headings = [*(item for item in self.open_headings if item[0] < level), (level, text)]
-            self.blocks.append(TextBlock(text, self.heading_path, is_heading=True))
-
-    def add_text(self, text: str) -> None:
-        if text.strip():
-            self.blocks.append(TextBlock(text, self.heading_path))
-
-
-# Text
-
-
-def remove_invisible(text: str) -> str:
-    """Remove invisible characters: controls, bidi overrides, zero-width marks."""
-    text = re.sub("\r\n?|[\v\f\x85\u2028\u2029]", "\n", text).replace("\u00a0", " ")
-    return re.sub(_INVISIBLE_CHARS, "", text)
-
-
-def clean_lines(text: str) -> str:
-    """Remove invisible characters, trailing spaces, blank lines and spaces inside decimals."""
-    lines = (line.rstrip() for line in join_decimals(remove_invisible(text)).split("\n"))
-    return "\n".join(line for line in lines if line)
-
-
-def one_line(text: str, max_characters: int = 200) -> str:
-    return " ".join(clean_lines(text).split())[:max_characters].rstrip()
-
-
-def title_line(text: str) -> str:
-    """Return the first line if it is short enough to be a title, or ""."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return line if len(line) <= 80 else ""
-
-
-def decode_text(data: bytes) -> str:
-    """Decode UTF-8, UTF-16 with a byte order mark, or GB18030; refuse anything else.
-
-    Raises:
-        UnreadableFileError: the encoding is unknown, or the file is binary.
-    """
-    mark = data[:2] in (b"\xff\xfe", b"\xfe\xff")
-    for encoding in ("utf-8-sig", "utf-16" if mark else "gb18030"):
-        try:
-            text = data.decode(encoding)
-        except UnicodeError:
-            continue
-        if encoding == "gb18030" and not is_plausible_gb18030(data):
-            break
-        return reject_binary(text)
-    raise UnreadableFileError("unreadable", "This is no text in UTF-8, UTF-16 or GB18030; save it as UTF-8.")
-
-
-def is_plausible_gb18030(data: bytes) -> bool:
-    """Return True if most pairs are common characters; French in Latin-1 decodes to rare ones."""
-    pairs = re.findall(rb"[\x81-\xfe][\x30-\xfe]", data)
-    return bool(2 * sum(pair[1] >= 0x80 for pair in pairs) > len(pairs))
-
-
-def reject_binary(text: str) -> str:
-    """Return the text unless it contains too many control characters.
-
-    Raises:
-        UnreadableFileError: it looks like a binary file.
-    """
-    controls = len(re.findall(r"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]", text))
-    if "\0" in text or (controls > 3 and controls * 50 > len(text)):
-        raise binary_file_error()
-    return text
-
-
-# Tables
-
-
-def _label_cells(names: Sequence[str], row: Sequence[str]) -> str:
-    """Format a row as `Header: cell; Header: cell`, leaving out blank cells."""
-    cells = []
-    for index, cell in enumerate(row):
-        if cell and (text := one_line(cell, MAX_CHARACTERS)):
-            name = names[index] if index < len(names) else ""
-            cells.append(f"{name}: {text}" if name else text)
-    return "; ".join(cells)
-
-
-def table_lines(rows: Sequence[Sequence[str]], has_header: bool) -> list[str]:
-    """Format a table as lines; without a header, two columns are read as names and values."""
-    rows = [row for row in rows if any(map(str.strip, row))]
-    if len(rows) > 1 and (has_header or max(map(len, rows)) > 2):
-        names = [one_line(name) for name in rows[0]]
-        return [_label_cells(names, row) for row in rows[1:]]
-    pairs = [[text for cell in row if (text := one_line(cell, MAX_CHARACTERS))] for row in rows]
-    return [(": " if len(pair) == 2 else "; ").join(pair) for pair in pairs]
-
-
 def _add_rows(draft: FileDraft, rows: Iterable[Sequence[str]], path: tuple[str, ...] = ()) -> None:
-    filled = (row for row in rows if any(map(str.strip, row)))
-    header = next(filled, None)
-    if header is None:
+    rows, preview = tee(rows)
+    header_number = LIBRARY_TABLES.find_header(preview)
+    del preview  # it would keep all rows in memory
+    if not header_number:
         return
+    header = next(islice(rows, header_number - 1, None))
     names = [one_line(name) for name in header]
     lines: list[str] = []
     size = 0
-    for row in filled:
-        lines.append(_label_cells(names, row))
+    for row in (row for row in rows if any(map(str.strip, row))):
+        lines.append(label_cells(names, row))
         size += len(lines[-1])
         if size > MAX_CHARACTERS:
             raise too_long_error()
@@ -232,23 +73,20 @@ def _add_rows(draft: FileDraft, rows: Iterable[Sequence[str]], path: tuple[str, 
         part = lines[start : start + ROWS_PER_SECTION]
         draft.blocks.append(TextBlock("\n".join(part), (*path, f"{start + 1}–{start + len(part)}")))
     if not lines:
-        draft.blocks.append(TextBlock(_label_cells((), header), path))
+        draft.blocks.append(TextBlock(label_cells((), header), path))
 
 
-def read_csv(data: bytes, fallback: str = ",") -> FileDraft:
-    """Read separated values; the separator is detected, the first row names the columns."""
-    text = decode_text(data)
-    try:
-        separator = csv.Sniffer().sniff(text[:8_192], delimiters=",;\t|").delimiter
-    except csv.Error:
-        separator = fallback
+def read_csv(data: bytes, suffix: str = ".csv") -> FileDraft:
+    """Read separated values; the separator is detected, the first filled row names the columns."""
+    text = data.decode(LIBRARY_TABLES.find_encoding(io.BytesIO(data), ""))
+    delimiter = LIBRARY_TABLES.find_delimiter(text, suffix)
     draft = FileDraft()
-    _add_rows(draft, csv.reader(io.StringIO(text, newline=""), delimiter=separator))
+    _add_rows(draft, csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     return draft
 
 
 def read_tsv(data: bytes) -> FileDraft:
-    return read_csv(data, fallback="\t")
+    return read_csv(data, ".tsv")
 
 
 def _format_cell(value: object) -> str:

@@ -17,7 +17,7 @@ from research.core.text.numbers import HAN_NUMERALS
 from research.core.text.publication_dates import parse_publication_day
 from research.core.text.sentences import unwrap_lines
 from research.core.text.tokenizer import HAN_RANGES
-from research.readers.formats import (
+from research.readers.drafts import (
     FileDraft,
     binary_file_error,
     decode_text,

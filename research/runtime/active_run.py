@@ -7,35 +7,48 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from research.agent.nodes.answer import AnswerNotWrittenError
 from research.agent.nodes.budget import RunBudget, count_worked_seconds
 from research.agent.nodes.report_update import EarlierReport
 from research.agent.reasoner import CitationChecker, OwnedReasoner, Reasoner
+from research.agent.state import GraphContext
 from research.core.errors import ServiceError
-from research.core.records import Answer, Plan, Reflection, Report, Run, RunOptions, RunStatus, Usage
+from research.core.events import (
+    AnswerWritten,
+    PlanMade,
+    ReflectionMade,
+    ReportSaved,
+    RunEvent,
+    SectionAdvanced,
+    StatusChanged,
+    TaskFinished,
+    TextWritten,
+    UsageRecorded,
+)
+from research.core.records import Answer, Plan, Reflection, Report, Run, RunOptions, RunStatus
 from research.core.settings import KEYS, Settings
 from research.core.tracing import RunTrace, TraceExporter, record_usage
 from research.models.prices import add_cost
 from research.runtime.memory import conversation_memory
 from research.runtime.report_files import ReportFiles, describe_write_error
+from research.runtime.run_log import log_event
 from research.sources import registry
 from research.sources.base import Retriever, SupportsOwners, SupportsSelection
 from research.storage.ledger import RunLedger
+from research.storage.run_store import RunTakenError
 from research.storage.sqlite_files import StoreError, to_store_error
-from research.storage.store import RunTakenError, Store
+from research.storage.store import Store
 from research.storage.write_batcher import WriteBatcher
-
-if TYPE_CHECKING:
-    from research.agent.graph import GraphContext
 
 log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 0.02  # seconds over which events are collected into one write
 TEXT_FLUSH_SECONDS = 0.1  # the same for events of streamed text
 MAX_EARLIER_REPORTS = 10  # earlier reports of a topic that are read for what is already known
-STATE_EVENTS = frozenset({"status", "plan", "found", "section", "usage", "answer"})  # change the saved state
+# Events that change the saved state of a report.
+STATE_EVENTS = (StatusChanged, PlanMade, TaskFinished, SectionAdvanced, UsageRecorded, AnswerWritten)
 RETRY_SECONDS = 0.5  # seconds until a failed write is retried
 
 
@@ -100,7 +113,7 @@ class RunResources:
     def reasoner_of(self, owner: str) -> Reasoner:
         """Return the reasoner for the runs of an owner."""
         reasoner = self.reasoner
-        return reasoner.of(owner) if isinstance(reasoner, OwnedReasoner) else reasoner
+        return reasoner.for_owner(owner) if isinstance(reasoner, OwnedReasoner) else reasoner
 
     def describe_failure(self, error: BaseException) -> str:
         """Return the message to show for a failed run."""
@@ -155,8 +168,8 @@ class ActiveRun:
         self.trace = RunTrace()
         self.plan: Plan | None = None
         self.reflections: dict[int, Reflection] = {}
-        self._resources, self._on_written, self._on_taken = resources, on_written, on_taken
-        self._buffer: list[tuple[datetime, str, dict[str, Any]]] = []
+        self.resources, self._on_written, self._on_taken = resources, on_written, on_taken
+        self._buffer: list[tuple[datetime, RunEvent]] = []
         self._plan_changed = False  # the plan or a reflection changed and must be stored with its event
         self._outcome: tuple[Plan | None, list[Reflection], Answer | None] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -165,22 +178,18 @@ class ActiveRun:
         self._is_closed = False
         self._write_queued = False  # Events added before the pending flush are included in it.
 
-    @property
-    def resources(self) -> RunResources:
-        """The resources that the run uses."""
-        return self._resources
-
     def set_resources(self, resources: RunResources) -> None:
         """Use the resources of the owner as they are when execution begins.
 
         Raises:
             MissingKeyError: the run called models with a key that is no longer set.
         """
-        self._resources = resources
+        self.resources = resources
         if not self.is_resumed or resources.uses_models:
             return
-        status_events = [event.data for event in resources.store.events(self.run.id) if event.kind == "status"]
-        if missing := resources.missing_keys(sorted({name for data in status_events for name in data.get("keys", ())})):
+        events = [event.data for event in resources.store.events(self.run.id)]
+        names = {name for event in events if isinstance(event, StatusChanged) for name in event.keys}
+        if missing := resources.missing_keys(sorted(names)):
             raise MissingKeyError(
                 f"{', '.join(missing)} is needed to go on and is not set any more. Enter it on the "
                 "Settings page, then resume: what was found is kept."
@@ -188,14 +197,13 @@ class ActiveRun:
 
     def record_start(self) -> None:
         """Record that the run is under way, with the names of the owner's keys that it uses."""
-        keys = {"keys": list(self._resources.key_names)} if self._resources.key_names else {}
-        self.record_event("status", status="running", **keys)
+        self.record_event(StatusChanged(status="running", keys=self.resources.key_names))
 
     # Budget
 
     def open_budget(self) -> None:
         """Create the budget of the run; a resumed run continues with what it has used so far."""
-        run, store = self.run, self._resources.store
+        run, store = self.run, self.resources.store
         if self.is_resumed:
             earlier, searches = store.report(run), store.searches(run.id)
             reused = {finding.task.id for finding in earlier.findings if finding.reused}
@@ -206,11 +214,11 @@ class ActiveRun:
 
     def start_trace(self) -> None:
         """Start the trace of the run; spans that this task opens from here on belong to it."""
-        self.trace = self._resources.traces.start_trace(self.run, self.engine, self.is_resumed)
+        self.trace = self.resources.traces.start_trace(self.run, self.engine, self.is_resumed)
 
     def load_progress(self) -> None:
         """Load the stored plan and reflections of a resumed run."""
-        earlier = self._resources.store.report(self.run)
+        earlier = self.resources.store.report(self.run)
         self.plan = earlier.plan
         self.reflections = {reflection.round: reflection for reflection in earlier.reflections}
 
@@ -221,9 +229,7 @@ class ActiveRun:
 
     def context(self) -> GraphContext:
         """Build the context that the nodes of the graph use."""
-        from research.agent.graph import GraphContext
-
-        run, resources = self.run, self._resources
+        run, resources = self.run, self.resources
         hours = 0.0 if run.options.updates else resources.settings.cache_hours  # an update needs new results
         ledger = RunLedger(
             resources.store,
@@ -258,20 +264,20 @@ class ActiveRun:
 
     def _changed_sources(self) -> tuple[str, ...]:
         """Return the sources whose selection differs from that of the run this one is based on."""
-        base = self._resources.store.get_run(self.run.based_on) if self.run.based_on else None
+        base = self.resources.store.get_run(self.run.based_on) if self.run.based_on else None
         if base is None:
             return ()
         options, base_options = self.run.options, base.options
         return tuple(
             name
-            for name, source in self._resources.sources.items()
+            for name, source in self.resources.sources.items()
             if isinstance(source, SupportsSelection) and options.selection_for(name) != base_options.selection_for(name)
         )
 
     def _earlier_reports(self) -> EarlierReport | None:
         """Return the owner's report that this run updates, None if there is none."""
         reports: list[Report] = []
-        store, run_id = self._resources.store, self.run.options.updates
+        store, run_id = self.resources.store, self.run.options.updates
         while run_id and len(reports) < MAX_EARLIER_REPORTS:
             run = store.get_run(run_id)
             if run is None or run.owner != self.run.owner:
@@ -282,22 +288,21 @@ class ActiveRun:
 
     # Events
 
-    def handle_event(self, kind: str, data: dict[str, Any]) -> None:
+    def handle_event(self, event: RunEvent, /) -> None:
         """Record an event of a stage and store the plan or reflection it carries.
 
         After the run is closed only usage is recorded: a cancelled call reports it last.
         """
-        if kind == "usage":
-            self._record_usage(data)
+        if isinstance(event, UsageRecorded):
+            self._record_usage(event)
             return
         if self._is_closed:
             return
-        self.record_event(kind, **data)
-        if kind == "plan":
-            self.plan = Plan.model_validate(data["plan"])
-        elif kind == "reflection" and not data.get("skipped"):
-            reflection = Reflection.model_validate(data)
-            self.reflections[reflection.round] = reflection
+        self.record_event(event)
+        if isinstance(event, PlanMade):
+            self.plan = event.plan
+        elif isinstance(event, ReflectionMade):
+            self.reflections[event.reflection.round] = event.reflection
         else:
             return
         self._plan_changed = True
@@ -309,6 +314,17 @@ class ActiveRun:
         """Set the outcome of the run, to be stored with the next write."""
         self._outcome = plan, list(reflections), answer
 
+    async def keep_outcome(self, state: Mapping[str, Any]) -> None:
+        """Set the outcome from the final state of the graph, and save the report if it is one.
+
+        Raises:
+            RuntimeError: the graph ended without an answer.
+        """
+        if state.get("answer") is None:
+            raise RuntimeError("the graph ended without an answer")
+        self.set_outcome(state.get("plan"), state.get("reflections", []), state["answer"])
+        await self.save_report()
+
     def set_fallback_answer(self, answer: Answer) -> None:
         """Set the substitute for an answer that could not be written, to be stored next."""
         self.set_outcome(self.plan, list(self.reflections.values()), answer)
@@ -318,7 +334,7 @@ class ActiveRun:
 
         The path or the problem is recorded as an event.
         """
-        files = self._resources.report_files
+        files = self.resources.report_files
         if files.folder(self.run) is None:
             return
         path, problem = None, ""
@@ -331,7 +347,7 @@ class ActiveRun:
             unexpected = None if isinstance(error, OSError | StoreError) else error
             log.warning("the report of run %s is not saved: %s", self.run.id, problem, exc_info=unexpected)
         if path or problem:
-            self.record_event("saved", report=str(path or ""), problem=problem)
+            self.record_event(ReportSaved(report=str(path or ""), problem=problem))
 
     def _finished_run(self) -> Run:
         """Return the run as it will be once it is done."""
@@ -344,26 +360,29 @@ class ActiveRun:
 
     def _record_save_error(self, message: str) -> None:
         if not self._is_closed:
-            self.record_event("saved", report="", problem=message)
+            self.record_event(ReportSaved(problem=message))
 
-    def _record_usage(self, data: dict[str, Any]) -> None:
+    def _record_usage(self, usage: UsageRecorded) -> None:
         """Price the usage of a call, record it as an event and charge it to the budget."""
-        usage = add_cost(Usage.model_validate(data), datetime.now(UTC).date())
-        self.record_event("usage", **usage.model_dump(mode="json"))
+        usage = add_cost(usage, datetime.now(UTC).date())
+        self.record_event(usage)
         self.budget.add_usage(usage)
         record_usage(usage)
 
-    def record_event(self, kind: str, **data: Any) -> None:
+    def record_event(self, event: RunEvent) -> None:
         """Add an event to the buffer, to be written together with others of the same moment."""
-        last = self._buffer[-1] if self._buffer else None
-        if kind == "text" and last and last[1] == "text" and not data.get("restart"):
-            last[2]["text"] += data["text"]  # consecutive pieces of text become one event
-            return
-        self._buffer.append((datetime.now(UTC), kind, data))
-        self._state_changed = self._state_changed or kind in STATE_EVENTS
+        is_text = isinstance(event, TextWritten)
+        if isinstance(event, TextWritten) and self._buffer and not event.restart:
+            time, last = self._buffer[-1]
+            if isinstance(last, TextWritten):  # consecutive pieces of text become one event
+                self._buffer[-1] = time, last.model_copy(update={"text": last.text + event.text})
+                return
+        log_event(self.run.id, event)
+        self._buffer.append((datetime.now(UTC), event))
+        self._state_changed = self._state_changed or isinstance(event, STATE_EVENTS)
         self._loop = asyncio.get_running_loop()
         if self._timer is None:
-            self._schedule_flush(TEXT_FLUSH_SECONDS if kind == "text" else FLUSH_SECONDS)
+            self._schedule_flush(TEXT_FLUSH_SECONDS if is_text else FLUSH_SECONDS)
 
     def _schedule_flush(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
@@ -375,7 +394,7 @@ class ActiveRun:
         if self.is_taken or self._write_queued or not self._buffer:
             return
         self._write_queued = True
-        writing = self._resources.batcher.add(*self._write_callbacks())
+        writing = self.resources.batcher.add(*self._write_callbacks())
         writing.add_done_callback(self._on_flushed)
 
     def _on_flushed(self, future: asyncio.Future[None]) -> None:
@@ -385,7 +404,7 @@ class ActiveRun:
         if isinstance(error, RunTakenError):
             self._mark_taken()
         elif error:  # the events stay in the buffer for the retry
-            log.warning("events wait: %s", self._resources.describe_failure(error))
+            log.warning("events wait: %s", self.resources.describe_failure(error))
             if self._timer is None:
                 self._schedule_flush(RETRY_SECONDS)
 
@@ -398,7 +417,7 @@ class ActiveRun:
         if self.is_taken or not (self._buffer or self._outcome or status):
             return
         try:
-            self._resources.batcher.write_now(*self._write_callbacks(status, error))
+            self.resources.batcher.write_now(*self._write_callbacks(status, error))
         except RunTakenError:
             self._mark_taken()
 
@@ -412,7 +431,7 @@ class ActiveRun:
         self, status: RunStatus | None = None, error: str = ""
     ) -> tuple[Callable[[], None], Callable[[], None]]:
         """Return the function that writes the buffer and the one to call once that is committed."""
-        store, run_id, written = self._resources.store, self.run.id, 0
+        store, run_id, written = self.resources.store, self.run.id, 0
 
         def write_buffer() -> None:
             nonlocal written
@@ -430,14 +449,14 @@ class ActiveRun:
             has_ended = status not in (None, "queued", "running")
             if self._state_changed or has_ended:
                 self._state_changed = False
-                self._resources.report_files.schedule_state(self.run, self._on_save_error, has_ended=has_ended)
+                self.resources.report_files.schedule_state(self.run, self._on_save_error, has_ended=has_ended)
             self._on_written()
 
         return write_buffer, on_committed
 
     def end(self, status: RunStatus, error: str = "") -> None:
         """Record and write the final status. Raises as `write` does."""
-        self.record_event("status", status=status, error=error)
+        self.record_event(StatusChanged(status=status, error=error))
         self.write(status, error)
 
     def close(self) -> None:

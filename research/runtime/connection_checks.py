@@ -131,7 +131,7 @@ async def check_key(
     by `make_provider` from its name, and the map are sent one query: nothing cheaper tests their
     keys.
     """
-    service = next((entry for entry in settings.services if name in (entry.key, entry.address)), None)
+    service = next((entry for entry in settings.services_with_keys if name in (entry.key, entry.address)), None)
     if service and service.name in settings.providers:
         provider = settings.providers[service.name]
 

@@ -13,7 +13,8 @@ from pydantic import Field
 from research.core.database_config import SHIPPED_DATABASE
 from research.core.errors import ServiceError
 from research.core.records import ColumnCoverage, DatabaseStep, Failure, Language, QueryResult, Record, ignore_event
-from research.readers.table_files import FileTable, ProgressCallback
+from research.readers.table_records import FileTable
+from research.readers.worker import ProgressCallback
 from research.runtime.owner_services import OwnerServices
 from research.runtime.run_manager import RunManager
 from research.runtime.services import Services
@@ -143,7 +144,8 @@ class Databases:
             for entry in self._services.uploads.all(owner)
         ]
         invalid = [
-            DatabaseEntry(name=entry.name, kind="listed", wrong=entry.reason) for entry in settings.listed.invalid
+            DatabaseEntry(name=entry.name, kind="listed", wrong=entry.reason)
+            for entry in settings.configured_databases.invalid
         ]
         usable = [
             entry.model_copy(update={"default": entry.name == settings.default_database})

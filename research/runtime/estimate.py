@@ -13,7 +13,8 @@ from datetime import date
 from functools import partial
 
 from research.agent.nodes.budget import count_worked_seconds
-from research.core.records import Event, Run, RunEstimate, RunOptions, Stage, Usage
+from research.core.events import Event, TaskFinished, UnknownEvent, UsageRecorded
+from research.core.records import Run, RunEstimate, RunOptions, Stage, Usage
 from research.core.settings import Role
 from research.models.prices import AgentTaskPrice, add_cost, agent_task_price
 from research.sources import registry
@@ -56,8 +57,8 @@ class FinishedRun:
     events: Sequence[Event]
 
     @property
-    def usage(self) -> list[Usage]:
-        return [Usage.model_validate(e.data) for e in self.events if e.kind == "usage"]
+    def usage(self) -> list[UsageRecorded]:
+        return [event.data for event in self.events if isinstance(event.data, UsageRecorded)]
 
     @property
     def searches(self) -> int:
@@ -65,8 +66,9 @@ class FinishedRun:
         paid: dict[str, int] = {}
         for usage in self.usage:
             paid[usage.task] = paid.get(usage.task, 0) + usage.searches
-        findings = [e.data for e in self.events if e.kind == "found" and not e.data["reused"]]
-        return sum(max(1, paid.get(d["task"]["id"], 0)) for d in findings if d["reason"] != "left out")
+        searches = [event.data for event in self.events if isinstance(event.data, TaskFinished)]
+        counted = [search for search in searches if not search.reused and search.reason != "left out"]
+        return sum(max(1, paid.get(search.task.id, 0)) for search in counted)
 
 
 def estimate_run(
@@ -105,18 +107,16 @@ def _is_comparable(finished: FinishedRun, setup: ModelSetup) -> bool:
 
     A run whose usage cannot be read is comparable to none.
     """
-    try:
-        used = {(u.stage, u.model) for u in finished.usage if u.input + u.output}
-        searches = finished.searches
-    except (KeyError, TypeError, ValueError):
+    if any(isinstance(event.data, UnknownEvent) for event in finished.events):
         return False
+    used = {(u.stage, u.model) for u in finished.usage if u.input + u.output}
     expected = {(stage, setup.models[role]) for stage, role in _ROLE_BY_STAGE.items() if setup.models}
     expected |= {("search", setup.agent)} if setup.agent else set()
     return (
         not finished.run.based_on
         and bool(used) == bool(expected)
         and used <= expected
-        and bool(searches) == bool(finished.run.options.loops)
+        and bool(finished.searches) == bool(finished.run.options.loops)
     )
 
 

@@ -15,19 +15,20 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
-from types import ModuleType
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from research.agent.nodes.answer import AnswerNotWrittenError
+from research.agent.state import RECURSION_LIMIT
 from research.core.records import Run, RunOptions, RunStatus
 from research.runtime.active_run import ActiveRun, MissingKeyError, RunResources
-from research.runtime.engine_lock import SERVER_ENGINES, acquire_engine_lock
+from research.runtime.engine_lock import SERVER_ENGINES
 from research.runtime.run_manager import POLL_SECONDS, RunManager
 from research.runtime.worker_pool import FACTORY, WorkerPool
 from research.sources import registry
 from research.storage.checkpoints import checkpoint_store
+from research.storage.run_store import REQUEST_STOP, REQUEST_WRITE
 from research.storage.sqlite_files import StoreError
-from research.storage.store import REQUEST_STOP, REQUEST_WRITE
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -52,12 +53,6 @@ class LocalRunManager(RunManager):
         Raises:
             StoreError: the data folder cannot be used.
         """
-        store = resources.store
-        try:
-            self._engine_lock = acquire_engine_lock(store.database)
-        except StoreError:
-            store.close()
-            raise
         super().__init__(resources, default_options, on_close)
         self._active_runs: dict[str, ActiveRun] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -75,14 +70,14 @@ class LocalRunManager(RunManager):
         self.on_run_end: Callable[[str], None] = lambda run_id: None  # called for each run that has ended here
         self._compiled_graph: CompiledStateGraph[Any, Any, Any, Any] | None = None
         try:
-            self._checkpoint_store = checkpoint_store(store.database)
+            self._checkpoint_store = checkpoint_store(self.store.database)
             self.run_on_loop(self._open())
         except StoreError:
             self.close()
             raise
         self._interrupt_lost_runs()
         self.delete_expired()
-        store.history.start_indexing()
+        self.store.history.start_indexing()
 
     async def _open(self) -> None:
         await self._checkpoint_store.open()
@@ -95,11 +90,11 @@ class LocalRunManager(RunManager):
     async def _load_graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
         """Return the compiled graph; the first call loads it in a thread."""
         if self._compiled_graph is None:
-            await asyncio.to_thread(_graph_module)
+            graph = await asyncio.to_thread(import_module, "research.agent.graph")  # takes about a second
             saver = await self._checkpoint_store.saver()
             if self._compiled_graph is None:
                 nodes = {name: registry.get_source(name).graph_node for name in self.resources.sources}
-                self._compiled_graph = _graph_module().build_graph(nodes).compile(checkpointer=saver)
+                self._compiled_graph = graph.build_graph(nodes).compile(checkpointer=saver)
         return self._compiled_graph
 
     def get_run(self, run_id: str, *, owner: str = "local") -> Run | None:
@@ -155,7 +150,7 @@ class LocalRunManager(RunManager):
 
     def start_workers(self, factory: str = FACTORY) -> None:
         """Start the worker processes that the settings ask for, in a long-lived process."""
-        if self._worker_pool is None and not self._is_closing and self.resources.settings.processes:
+        if self._worker_pool is None and not self._is_closing and self.resources.settings.worker_count:
             self._worker_pool = WorkerPool(
                 self.resources.settings, self._on_worker_run_end, self._on_worker_lost, factory
             )
@@ -166,20 +161,16 @@ class LocalRunManager(RunManager):
 
     def send_session_keys(self, owner: str) -> None:
         """Send the changed session keys of an owner to the workers."""
-        if self._worker_pool and self.resource_provider:
+        if self._worker_pool:
             self._worker_pool.send_keys(owner, self.resource_provider.session_keys(owner))
 
     def set_session_keys(self, owner: str, keys: Mapping[str, str]) -> None:
         """Set the session keys of an owner to those that the server sent."""
-        if self.resource_provider:
-            self.resource_provider.set_session_keys(owner, keys)
+        self.resource_provider.set_session_keys(owner, keys)
 
     def _send_to_worker(self, active_run: ActiveRun) -> None:
         """Send a run to the worker under whose engine it was stored."""
-        run, keys = (
-            active_run.run,
-            self.resource_provider.session_keys(active_run.run.owner) if self.resource_provider else {},
-        )
+        run, keys = active_run.run, self.resource_provider.session_keys(active_run.run.owner)
         folder = self.resources.report_files.chosen_folder(run.id)
         arguments = active_run.is_resumed, active_run.write_only, run.owner, keys, folder
         if self._worker_pool and not self._worker_pool.assign_run(active_run.engine, run.id, *arguments):
@@ -298,25 +289,17 @@ class LocalRunManager(RunManager):
         )
 
     def _interrupt_lost_runs(self, run: Run | None = None) -> None:
-        """Mark the runs of dead processes as interrupted; they are resumed on request."""
+        """Mark the runs of lost engines as interrupted, unless this process has the given run."""
         if run and (run.id in self._active_runs or run.id in self._queued_runs):
             return
         if run and self._worker_pool and self._worker_pool.worker_of(run.id):
             return
-        for engine, run_ids in self.store.runs_by_engine().items():
-            if self._is_lost(engine):
-                for run_id in run_ids:
-                    self.store.end_run(run_id, engine, "interrupted")
+        super()._interrupt_lost_runs()
 
     def _is_lost(self, engine: str) -> bool:
-        """Return whether the process of an engine is gone.
-
-        Agent Servers are watched by the processes that use them, and workers by the process that
-        started them, so neither counts as lost here.
-        """
-        if engine in self._lost_engines or (self._worker_pool and self._worker_pool.has_engine(engine)):
-            return False
-        return engine not in SERVER_ENGINES and not self._engine_lock.is_alive(engine)
+        """Return whether the process of an engine is gone; that of a worker is watched elsewhere."""
+        is_worker = engine in self._lost_engines or (self._worker_pool and self._worker_pool.has_engine(engine))
+        return not is_worker and super()._is_lost(engine)
 
     async def delete_checkpoints(self, run_id: str) -> None:
         expected: tuple[type[Exception], ...] = (StoreError, *self.store.database.driver_errors)
@@ -336,7 +319,7 @@ class LocalRunManager(RunManager):
             return
         settings = self.resources.settings
         engines = {self._engine_lock.id, *(queued.engine for queued in list(self._queued_runs.values()))}
-        for entry in self.store.admit_runs(engines, settings.runs_at_once, settings.runs_each):
+        for entry in self.store.admit_runs(engines, settings.max_runs, settings.max_runs_per_owner):
             with self._lock:
                 queued = self._queued_runs.pop(entry.id, None)
                 if queued is None:  # `_schedule` has not queued it yet
@@ -425,10 +408,7 @@ class LocalRunManager(RunManager):
     async def _execute(self, active_run: ActiveRun) -> None:
         graph = await self._load_graph()
         run, saver = active_run.run, await self._checkpoint_store.saver()
-        config: RunnableConfig = {
-            "configurable": {"thread_id": run.id},
-            "recursion_limit": _graph_module().RECURSION_LIMIT,
-        }
+        config: RunnableConfig = {"configurable": {"thread_id": run.id}, "recursion_limit": RECURSION_LIMIT}
         with self.open_resources(run.owner) as resources:
             active_run.set_resources(resources)
         active_run.start_trace()
@@ -437,7 +417,7 @@ class LocalRunManager(RunManager):
             await self._checkpoint_store.delete_cancelled_writes(run.id)
             state = await graph.aget_state(config)
             if state.values.get("answer") and not state.tasks:  # killed before its end was stored
-                await _keep_outcome(active_run, state.values)
+                await active_run.keep_outcome(state.values)
                 return
             has_checkpoint = bool(state.tasks)
             if state.created_at and not has_checkpoint:  # a step was lost together with the task after it
@@ -474,7 +454,7 @@ class LocalRunManager(RunManager):
             await saver.adelete_thread(run.id)
             await self._execute(active_run)
             return
-        await _keep_outcome(active_run, values)
+        await active_run.keep_outcome(values)
 
     def _is_unrelated_to_checkpoints(self, error: BaseException) -> bool:
         """Return whether an error cannot come from damaged checkpoints."""
@@ -508,25 +488,6 @@ class LocalRunManager(RunManager):
             if self._active_runs.get(run_id) is active_run:
                 del self._active_runs[run_id], self._tasks[run_id]
             self._notify()
-        self._close_unused()
+        self.resource_provider.close_unused()
         self._try_admit()
         self.on_run_end(run_id)
-
-
-def _graph_module() -> ModuleType:
-    """Import the module of the graph, which takes about a second."""
-    from research.agent import graph
-
-    return graph
-
-
-async def _keep_outcome(active_run: ActiveRun, values: dict[str, Any]) -> None:
-    """Set the outcome, to be stored with the final status.
-
-    Raises:
-        RuntimeError: the graph ended without an answer.
-    """
-    if values.get("answer") is None:
-        raise RuntimeError("the graph ended without an answer")
-    active_run.set_outcome(values.get("plan"), values.get("reflections", []), values["answer"])
-    await active_run.save_report()

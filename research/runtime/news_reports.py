@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from research.application import Application, get_application
-from research.core.records import Event, Report, Run, RunOptions
+from research.core.events import Event
+from research.core.records import Report, Run, RunOptions
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +30,8 @@ def news_report(
     `sections` and `reflections` (rounds of each section) are upper limits, `sources` the names of
     the sources to search (`("news",)`, `("news", "library")`), and `model` (`provider:name`)
     reflects and writes; the settings decide what is not given. `progress` is called with each event
-    as it happens: its `kind` is plan, search, found, section, writing, answer, usage, saved or
-    status, its `data` the details.
+    as it happens; its `data` is one of the records of `research.core.events`, such as `PlanMade`,
+    `TaskFinished`, `SectionAdvanced`, `AnswerWritten` or `ReportSaved`.
 
     Every report is saved as `deep_search_report_{topic}_{time}.md` in the folder of `OUTPUT_DIR`,
     or in the folder given as `save`. Where `OUTPUT_DIR` is off, True saves in the current folder.

@@ -13,8 +13,8 @@ from research.core.text.tokenizer import detect_language
 from research.runtime.owner_services import OwnerServices
 from research.runtime.run_manager import RunManager
 from research.sources.places import itinerary
-from research.sources.places.directions import RoutingMode
 from research.sources.places.questions import map_keywords
+from research.sources.places.tools import RoutingMode
 
 if TYPE_CHECKING:
     from research.sources.places.retriever import PlacesRetriever
@@ -111,15 +111,15 @@ class PlaceSearch:
     def build_itinerary(self, places: Sequence[Place], *, owner: str = "local") -> Itinerary:
         """Order places for a day that begins at the first one, with the routes between them."""
         with self._owner_services.open_services(owner) as (services, _):
-            service = services.map_services.find_distance_service(places)
-            return self._runs.run_on_loop(itinerary.build_itinerary(service, places))
+            tools = services.map_services.distance_tools(places)
+            return self._runs.run_on_loop(itinerary.build_itinerary(tools, places))
 
     def measure_distances(self, places: Sequence[Place], *, owner: str = "local") -> DistanceMatrix:
         """Measure the distances between places on the map. A failure is part of the result."""
         try:
             with self._owner_services.open_services(owner) as (services, _):
-                service = services.map_services.find_distance_service(places)
-                return self._runs.run_on_loop(itinerary.measure_distance_matrix(service, places))
+                tools = services.map_services.distance_tools(places)
+                return self._runs.run_on_loop(itinerary.measure_distance_matrix(tools, places))
         except ServiceError as error:
             failure = error.to_failure("search", "places")
             return DistanceMatrix(names=tuple(place.name for place in places), failure=failure)

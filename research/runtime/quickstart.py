@@ -18,11 +18,12 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langgraph.graph.message import add_messages
 from typing_extensions import TypedDict
 
-from research.agent.graph import GraphState, append_items
-from research.agent.nodes.question import QuestionError, clean_question
+from research.agent.nodes.question import QuestionError, clean_question_text
 from research.agent.nodes.turn_memory import memory_from_client
+from research.agent.state import GraphState, append_items
 from research.citations.numbering import CitedAnswer, number_citations
 from research.citations.registry import EvidenceRegistry
+from research.core.events import LimitApplied
 from research.core.records import Evidence, Finding, Memory, Plan, Report, Run, RunOptions
 from research.core.settings import Role, SettingError, Settings
 from research.core.urls import canonical_url
@@ -111,22 +112,12 @@ NEW_TURN_STATE: dict[str, Any] = {  # clears everything of the previous turn
 
 
 @dataclass(frozen=True)
-class AppliedLimit:
-    """A requested value that an operator's setting replaced."""
-
-    name: str
-    asked: int | str
-    used: int | str
-    why: str = ""
-
-
-@dataclass(frozen=True)
 class QuickstartRequest:
     """A question with its options and the requested values that were replaced."""
 
     question: str
     options: RunOptions
-    limits: tuple[AppliedLimit, ...] = ()
+    limits: tuple[LimitApplied, ...] = ()
     message: HumanMessage | None = None  # the question's message, if it came outside `messages`
 
 
@@ -144,7 +135,7 @@ def read_request(
         RequestError: a value is invalid.
     """
     question, message = _read_question(state)
-    limits: list[AppliedLimit] = []
+    limits: list[LimitApplied] = []
     sent = {name: value for name, value in configured.items() if value is not None}
     counts = (
         ("queries", 1, "NUMBER_OF_INITIAL_QUERIES", "initial_search_query_count", "number_of_initial_queries"),
@@ -158,15 +149,15 @@ def read_request(
             count = _read_count(name, sent[name], minimum)
         else:
             continue
-        maximum = min(MAX_COUNT, getattr(settings, limit) if setting in settings.capped else MAX_COUNT)
+        maximum = min(MAX_COUNT, getattr(settings, limit) if setting in settings.operator_limits else MAX_COUNT)
         if count > maximum:
-            limits.append(AppliedLimit(name, min(count, MAX_REPORTED_COUNT), maximum))
+            limits.append(LimitApplied(name=name, asked=min(count, MAX_REPORTED_COUNT), used=maximum))
         update[limit] = min(count, maximum)
     models: dict[Role, str] = {}
     for role, name, model in _read_models(state, sent):
         model_name, reason = _choose_model(role, name, model, settings)
         if reason:
-            limits.append(AppliedLimit(name, model, model_name, reason))
+            limits.append(LimitApplied(name=name, asked=model, used=model_name, why=reason))
         else:
             models[role] = model_name
     update["models"] = tuple(models.items())
@@ -189,7 +180,7 @@ def _read_question(state: Mapping[str, Any]) -> tuple[str, HumanMessage | None]:
             raise RequestError('The input has no question: "messages" needs one of a person.')
         text, name = _message_text(human_messages[-1]), "messages"
     try:
-        question = clean_question(text).text
+        question = clean_question_text(text)
     except QuestionError as error:
         raise RequestError(f'"{name}" has no question that can be researched. {error}') from None
     return question, HumanMessage(question) if given_question else None

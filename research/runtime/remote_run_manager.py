@@ -18,16 +18,16 @@ import httpx
 from langgraph_sdk import get_client
 from langgraph_sdk.errors import APITimeoutError, LangGraphError, NotFoundError
 
-from research.agent.graph import RECURSION_LIMIT
+from research.agent.state import RECURSION_LIMIT
 from research.core.errors import ServiceError
 from research.core.records import ConnectionCheck, Run, RunOptions, RunStatus
 from research.core.settings import strip_credentials
 from research.runtime.active_run import RunResources
 from research.runtime.connection_checks import time_request
-from research.runtime.engine_lock import LATER_TURN_ID, SERVER_ENGINE_PREFIX, SERVER_ENGINES, acquire_engine_lock
+from research.runtime.engine_lock import LATER_TURN_ID, SERVER_ENGINE_PREFIX, SERVER_ENGINES
 from research.runtime.run_manager import POLL_SECONDS, RunManager
+from research.storage.run_store import REQUEST_STOP
 from research.storage.sqlite_files import StoreError
-from research.storage.store import REQUEST_STOP
 
 log = logging.getLogger(__name__)
 
@@ -57,12 +57,7 @@ class RemoteRunManager(RunManager):
         Raises:
             StoreError: the store cannot be used.
         """
-        settings, store = resources.settings, resources.store
-        try:
-            self._engine_lock = acquire_engine_lock(store.database)
-        except StoreError:
-            store.close()
-            raise
+        settings = resources.settings
         super().__init__(resources, default_options, on_close)
         key = settings.runs_key.get_secret_value() or None
         self._address = strip_credentials(settings.runs_url)
@@ -71,7 +66,7 @@ class RemoteRunManager(RunManager):
         self._status_since: dict[tuple[str, _ServerStatus], float] = {}
         self._watcher = asyncio.run_coroutine_threadsafe(self._watch(), self.loop.asyncio_loop)
         self._interrupt_lost_runs()
-        store.history.start_indexing()
+        self.store.history.start_indexing()
 
     def close(self) -> None:
         """Stop following the runs, which continue on the server."""
@@ -106,16 +101,6 @@ class RemoteRunManager(RunManager):
             self.store.request_stop(run.id)
             self.loop.start(self._cancel(run.id))
 
-    def _interrupt_lost_runs(self, run: Run | None = None) -> None:
-        """Mark the runs of dead local processes as interrupted.
-
-        `_watch` handles the runs of the server.
-        """
-        for engine, run_ids in self.store.runs_by_engine().items():
-            if engine not in SERVER_ENGINES and not self._engine_lock.is_alive(engine):
-                for run_id in run_ids:
-                    self.store.end_run(run_id, engine, "interrupted")
-
     async def delete_checkpoints(self, run_id: str) -> None:
         try:
             await self._client.threads.delete(thread_id(run_id))
@@ -147,7 +132,7 @@ class RemoteRunManager(RunManager):
         """Submit the queued runs whose turn it is, whichever process stored them."""
         settings = self.resources.settings
         try:
-            for entry in self.store.admit_runs(SERVER_ENGINES, settings.runs_at_once, settings.runs_each):
+            for entry in self.store.admit_runs(SERVER_ENGINES, settings.max_runs, settings.max_runs_per_owner):
                 self.loop.start(self._submit(entry.id, entry.engine))
         except StoreError as error:
             log.warning("the queue waits: %s", error)

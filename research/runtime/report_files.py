@@ -22,7 +22,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from research.citations.numbering import number_report_answer
-from research.core.records import Event, Run, fingerprint
+from research.core.events import Event, ReportSaved
+from research.core.records import Run, fingerprint
 from research.core.settings import Settings
 from research.export.formats import export_report
 from research.export.options import ExportOptions
@@ -50,7 +51,7 @@ class ReportFiles:
         self._store, self._folder = store, settings.reports_folder
         self._options = ExportOptions.from_settings(settings)
         self._is_in_data_dir = bool(self._folder and self._folder.resolve().is_relative_to(settings.data_dir.resolve()))
-        self._saves_states = settings.save_states == "on"
+        self._saves_states = settings.save_states
         self._chosen_folders: dict[str, Path] = {}  # the requested folder, by run
         self._state_paths: dict[str, Path] = {}  # the state file, by run
         self._error_callbacks: dict[str, Callable[[str], None]] = {}
@@ -103,7 +104,7 @@ class ReportFiles:
         if folder is None or not self._is_in_data_dir or not run.options.sections:
             return
         self.flush()
-        reports = [Path(str(event.data["report"])) for event in events if event.kind == "saved"]
+        reports = [Path(event.data.report) for event in events if isinstance(event.data, ReportSaved)]
         paths = [path for path in reports if path.parent == folder and path.match(_FILE_PATTERNS[0])]
         states = folder.glob(f"state_{file_name_part(run.question)}_{time_name_part(run.created)}*.json")
         paths += [path for path in states if read_run_id(path) == run.id]

@@ -18,7 +18,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from research.agent.nodes.budget import count_worked_seconds
-from research.agent.nodes.question import QuestionError, clean_question
+from research.agent.nodes.question import QuestionError, clean_question_text
+from research.core.events import PlanMade, RunEvent, StatusChanged, TaskFinished, TaskStarted, UsageRecorded
 from research.core.records import (
     Answer,
     Draft,
@@ -144,8 +145,12 @@ def _parse_state(data: bytes, sources: Collection[str]) -> ReportState:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise _InvalidStateError(f"{where}: {first['msg']}" if where else first["msg"]) from error
+    try:
+        question = clean_question_text(state.run.question)
+    except QuestionError as error:
+        raise _InvalidStateError(f"its topic cannot be researched ({error})") from error
     _check_content(state, sources)
-    return state
+    return state.model_copy(update={"run": state.run.model_copy(update={"question": question})})
 
 
 def _check_content(state: ReportState, sources: Collection[str]) -> None:
@@ -154,10 +159,6 @@ def _check_content(state: ReportState, sources: Collection[str]) -> None:
         raise _InvalidStateError("its run is no report")
     if state.run.status == "done" and state.answer is None:
         raise _InvalidStateError("its run is done, but the report is missing")
-    try:
-        clean_question(state.run.question)
-    except QuestionError as error:
-        raise _InvalidStateError(f"its topic cannot be researched ({error})") from error
     plan = state.plan or Plan()
     tasks = [*plan.tasks, *(finding.task for finding in state.findings)]
     used_sources = {*state.run.options.sources, *(task.source for task in tasks)}
@@ -194,7 +195,6 @@ def restore_run(store: Store, state: ReportState, owner: str) -> Run:
             "id": usable_id or uuid.uuid4().hex,
             "conversation": uuid.uuid4().hex,
             "owner": owner,
-            "question": store.database.storable_text(state.run.question.strip()),
             "status": status,
             "error": state.run.error if status == "failed" else "",
             "created": state.run.created.astimezone(UTC),
@@ -218,21 +218,15 @@ def restore_run(store: Store, state: ReportState, owner: str) -> Run:
     return run
 
 
-def _rebuild_events(state: ReportState, run: Run) -> Iterator[tuple[datetime, str, dict[str, Any]]]:
+def _rebuild_events(state: ReportState, run: Run) -> Iterator[tuple[datetime, RunEvent]]:
     """Yield the events of the run, as far as they are counted or shown later."""
     end = run.created + timedelta(seconds=state.seconds)
-    yield run.created, "status", {"status": "running"}
+    yield run.created, StatusChanged(status="running")
     if state.plan:
-        yield run.created, "plan", {"plan": state.plan.model_dump(mode="json")}
+        yield run.created, PlanMade(plan=state.plan)
     for finding in state.findings:
-        task = finding.task.model_dump(mode="json")
-        details = finding.model_dump(
-            mode="json", include={"reason", "hint", "provider", "message", "seconds", "reused"}
-        )
-        counts = {"passages": finding.passage_count, "titles": [item.title for item in finding.evidence]}
-        cached = {"cached": finding.started.isoformat() if finding.cached else ""}
-        yield end, "search", {"task": task}
-        yield end, "found", {"task": task, **counts, **details, **cached}
+        yield end, TaskStarted(task=finding.task)
+        yield end, TaskFinished.from_finding(finding)
     for usage in state.usage:
-        yield end, "usage", usage.model_dump(mode="json")
-    yield end, "status", {"status": run.status, "error": run.error}
+        yield end, UsageRecorded(**usage.model_dump())
+    yield end, StatusChanged(status=run.status, error=run.error)

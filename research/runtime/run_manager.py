@@ -9,23 +9,27 @@ from __future__ import annotations
 import threading
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from research.agent.nodes.plan import continuation_plan, make_plan, plan_from_question
-from research.agent.nodes.question import clean_question
-from research.core.records import ConnectionCheck, Draft, Event, Plan, Report, Run, RunOptions, ignore_event
+from research.agent.nodes.question import clean_question, clean_question_text
+from research.core.events import Event, InstructionAdded
+from research.core.records import ConnectionCheck, Draft, Plan, Report, Run, RunOptions, ignore_event
 from research.export.report_facts import collect_report_evidence
 from research.http.rate_limiter import RateLimiter
 from research.runtime.active_run import RunResources
+from research.runtime.engine_lock import SERVER_ENGINES, acquire_engine_lock
 from research.runtime.event_loop import EventLoopThread
 from research.runtime.memory import conversation_memory
+from research.runtime.resource_providers import ResourceProvider, SharedResources
 from research.runtime.start_limit import check_start, count_start
 from research.storage.history import HistoryEntry, HistoryPage
 from research.storage.history_index import HistoryQuery
 from research.storage.run_queue import queue_position
+from research.storage.sqlite_files import StoreError
 
 MAX_LOOPS = 10
 MAX_REFLECTIONS = 10
@@ -42,25 +46,6 @@ def _has_steps(plan: Plan | None) -> bool:
     return plan is not None and bool(plan.tasks or plan.grid)
 
 
-class ResourceProvider(Protocol):
-    """Provides the resources of owners with settings of their own."""
-
-    def open_resources(self, owner: str) -> AbstractContextManager[RunResources]:
-        """Return the resources of an owner, kept open inside the context."""
-
-    def default_options(self, owner: str) -> RunOptions:
-        """Return the options for a run of an owner that specifies none."""
-
-    def close_unused(self) -> None:
-        """Close unused resources after a run has ended. Called on the loop."""
-
-    def session_keys(self, owner: str) -> dict[str, str]:
-        """Return the keys of an owner that are only in the memory of this process."""
-
-    def set_session_keys(self, owner: str, keys: Mapping[str, str]) -> None:
-        """Set an owner's session keys to those in the memory of another process."""
-
-
 class RunManager(ABC):
     """Starts, follows, stops, resumes and lists runs. All methods are thread-safe."""
 
@@ -70,18 +55,25 @@ class RunManager(ABC):
         default_options: Callable[[], RunOptions] | None = None,
         on_close: Callable[[], Coroutine[Any, Any, None]] | None = None,
     ) -> None:
-        """Start the loop.
+        """Register an engine with the store and start the loop.
 
         `default_options` returns the options of a run that specifies none. `on_close` is awaited on
         the loop at the end, to close what the reasoner and the sources hold open there.
+
+        Raises:
+            StoreError: the store cannot be used. It is closed.
         """
         self.resources, self.store = resources, resources.store
-        self._default_options = default_options or (lambda: resources.settings.options)
+        try:
+            self._engine_lock = acquire_engine_lock(self.store.database)
+        except StoreError:
+            self.store.close()
+            raise
         self._on_close = on_close
         self._changed = threading.Condition()
         self.start_limiter = RateLimiter(60.0, max_starts=0)  # runs that an owner starts or resumes
         self.preview_limiter = RateLimiter(60.0, max_starts=0)
-        self.resource_provider: ResourceProvider | None = None
+        self.resource_provider: ResourceProvider = SharedResources(resources, default_options)
         self.loop = EventLoopThread("sightline-runs")
 
     def run_on_loop(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
@@ -90,25 +82,21 @@ class RunManager(ABC):
 
     def open_resources(self, owner: str) -> AbstractContextManager[RunResources]:
         """Return the resources of an owner, kept open inside the context."""
-        return self.resource_provider.open_resources(owner) if self.resource_provider else nullcontext(self.resources)
+        return self.resource_provider.open_resources(owner)
 
     def default_options(self, owner: str) -> RunOptions:
         """Return the options for a run of an owner that specifies none."""
-        return self.resource_provider.default_options(owner) if self.resource_provider else self._default_options()
+        return self.resource_provider.default_options(owner)
 
     def active_resources(self) -> list[RunResources]:
         """Return the resources of the runs under way in this process."""
         return []
 
-    def _close_unused(self) -> None:
-        if self.resource_provider:
-            self.resource_provider.close_unused()
-
     @property
     def has_run_limits(self) -> bool:
         """True if the number of concurrent runs is limited."""
         settings = self.resources.settings
-        return bool(settings.runs_at_once or settings.runs_each)
+        return bool(settings.max_runs or settings.max_runs_per_owner)
 
     # Engine
 
@@ -133,9 +121,22 @@ class RunManager(ABC):
     def _request_end(self, run: Run, *, write_only: bool) -> None:
         """Make a run under way stop, or only stop searching, in any process."""
 
-    @abstractmethod
+    def _is_lost(self, engine: str) -> bool:
+        """Return whether the process of an engine is gone.
+
+        An Agent Server holds no lock: the processes that use it watch its runs.
+        """
+        return engine not in SERVER_ENGINES and not self._engine_lock.is_alive(engine)
+
     def _interrupt_lost_runs(self, run: Run | None = None) -> None:
-        """Mark runs as interrupted whose process is gone; check only the given run, if any."""
+        """Mark the runs of lost engines as interrupted; they are resumed on request.
+
+        `run` is the one that the caller is interested in, if any.
+        """
+        for engine, run_ids in self.store.runs_by_engine().items():
+            if self._is_lost(engine):
+                for run_id in run_ids:
+                    self.store.end_run(run_id, engine, "interrupted")
 
     @abstractmethod
     async def delete_checkpoints(self, run_id: str) -> None:
@@ -179,7 +180,7 @@ class RunManager(ABC):
             StoreError: the run could not be stored; nothing was started.
         """
         count_start(self.start_limiter, owner)
-        clean_question(question)
+        text = clean_question_text(question)
         options = options or self.default_options(owner)
         self._check_sources(options)
         if run_id and (existing := self.get_run(run_id, owner=owner)):
@@ -193,7 +194,7 @@ class RunManager(ABC):
             id=run_id or uuid.uuid4().hex,
             conversation=related.conversation if related else uuid.uuid4().hex,
             owner=owner,
-            question=self.store.database.storable_text(question.strip()),
+            question=text,
             options=options,
             status="queued",
             created=datetime.now(UTC),
@@ -265,7 +266,7 @@ class RunManager(ABC):
         run, instruction = self.get_run(run_id, owner=owner), self._trim_instruction(text)
         if run is None or not run.is_active or not instruction:
             return False
-        self.store.append_events(run_id, [(datetime.now(UTC), "instruction", {"text": instruction})])
+        self.store.append_events(run_id, [(datetime.now(UTC), InstructionAdded(text=instruction))])
         self._notify()
         return True
 
@@ -390,7 +391,7 @@ class RunManager(ABC):
         """
         if self.get_run(run_id, owner=owner) is None:
             return 0, False
-        return queue_position(self.store.queue_entries(), run_id, self.resources.settings.runs_each)
+        return queue_position(self.store.queue_entries(), run_id, self.resources.settings.max_runs_per_owner)
 
     def report(self, run_id: str, *, owner: str = "local") -> Report | None:
         """Return the current report of a run."""

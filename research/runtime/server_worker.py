@@ -16,7 +16,6 @@ import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -28,16 +27,19 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from research.agent.graph import GraphContext, NodeFunction, build_graph
+from research.agent.graph import NodeFunction, build_graph
 from research.agent.nodes.answer import AnswerNotWrittenError
+from research.agent.state import GraphContext
+from research.core.events import RunEvent, dump_event
 from research.core.records import Run, RunStatus
 from research.runtime import quickstart
 from research.runtime.active_run import ActiveRun, RunResources
 from research.runtime.engine_lock import SERVER_ENGINE_PREFIX
 from research.runtime.event_loop import EventLoopThread
-from research.runtime.run_manager import POLL_SECONDS, ResourceProvider
+from research.runtime.resource_providers import ResourceProvider, SharedResources
+from research.runtime.run_manager import POLL_SECONDS
+from research.storage.run_store import REQUEST_WRITE
 from research.storage.sqlite_files import StoreError
-from research.storage.store import REQUEST_WRITE
 
 log = logging.getLogger(__name__)
 
@@ -87,6 +89,12 @@ def _read_request(runtime: Runtime[RunRequest]) -> tuple[RunRequest, str]:
         return replace(request, engine="", **update), uuid.uuid5(uuid.NAMESPACE_URL, thread).hex
 
 
+def _to_chunk(event: RunEvent) -> dict[str, Any]:
+    """Return an event as clients of the stream mode `custom` receive it."""
+    kind, data = dump_event(event)
+    return {"kind": kind, "data": data}
+
+
 class RunFailedError(RuntimeError):
     """A run has failed.
 
@@ -117,7 +125,7 @@ class ServerWorker:
     ) -> None:
         self.resources, self.on_close = resources, on_close
         self.loop = EventLoopThread("sightline-worker")
-        self.resource_provider: ResourceProvider | None = None
+        self.resource_provider: ResourceProvider = SharedResources(resources)
         self._jobs: dict[str, _Job] = {}
         self._running_nodes: Counter[str] = Counter()
         self._watcher = asyncio.run_coroutine_threadsafe(self._watch(), self.loop.asyncio_loop)
@@ -170,9 +178,9 @@ class ServerWorker:
             if not active_run.run.follows:
                 context = replace(context, memory=quickstart.build_memory(state["messages"]))
 
-        def send_event(kind: str, data: dict[str, Any]) -> None:
-            active_run.handle_event(kind, data)
-            write_chunk({"kind": kind, "data": data})
+        def send_event(event: RunEvent, /) -> None:
+            active_run.handle_event(event)
+            write_chunk(_to_chunk(event))
 
         self._running_nodes[run_request.engine] += 1
         active_run.trace.activate()
@@ -207,7 +215,7 @@ class ServerWorker:
         future = asyncio.run_coroutine_threadsafe(starting, self.loop.asyncio_loop)
         request = await asyncio.wrap_future(future)
         for limit in request.limits:
-            runtime.stream_writer({"kind": "limit_applied", "data": asdict(limit)})
+            runtime.stream_writer(_to_chunk(limit))
         return {**quickstart.NEW_TURN_STATE, "messages": [request.message] if request.message else []}
 
     async def store_outcome(self, state: Mapping[str, Any], runtime: Runtime[RunRequest]) -> dict[str, Any]:
@@ -224,8 +232,7 @@ class ServerWorker:
         if run is None or run.status == "done":
             return
         active_run = self._open_job(run_request).active_run
-        active_run.set_outcome(state.get("plan"), state.get("reflections", []), state["answer"])
-        await active_run.save_report()
+        await active_run.keep_outcome(state)
         try:
             active_run.end("done")
         except StoreError as error:  # The server keeps this step open, so that a resume repeats only this step.
@@ -246,24 +253,15 @@ class ServerWorker:
         Raises:
             RunFailedError: the request is invalid; nothing is stored.
         """
-        default_options = (
-            self.resource_provider.default_options(DEFAULT_OWNER)
-            if self.resource_provider
-            else self.resources.settings.options
-        )
-        resource_context = (
-            self.resource_provider.open_resources(DEFAULT_OWNER)
-            if self.resource_provider
-            else nullcontext(self.resources)
-        )
+        default_options = self.resource_provider.default_options(DEFAULT_OWNER)
         try:
-            with resource_context as resources:
+            with self.resource_provider.open_resources(DEFAULT_OWNER) as resources:
                 request = quickstart.read_request(state, asdict(run_request), default_options, resources.settings)
         except quickstart.RequestError as error:
             raise RunFailedError(str(error)) from None
         active_run = self._open_job(self._store_turn(thread_id, request)).active_run
         for limit in request.limits:
-            active_run.handle_event("limit_applied", asdict(limit))
+            active_run.handle_event(limit)
         return request
 
     def _thread_runs(self, thread_id: str) -> list[Run]:
@@ -295,10 +293,9 @@ class ServerWorker:
             RunFailedError: the thread belongs to another run or cannot be used.
         """
         store, turns = self.resources.store, self._thread_runs(thread_id)
-        question = store.database.storable_text(request.question)
         if turns:
             last = turns[-1]
-            is_same = (last.question, last.options) == (question, request.options)
+            is_same = (last.question, last.options) == (request.question, request.options)
             if is_same and last.status != "done":
                 return self._claim_run(last)
             if last.is_active:  # the server sends no more events of it
@@ -313,7 +310,7 @@ class ServerWorker:
             id=f"{thread_id}-{len(turns) + 1}" if turns else thread_id,
             conversation=thread_id,
             owner=DEFAULT_OWNER,
-            question=question,
+            question=request.question,
             options=request.options,
             status="running",
             created=datetime.now(UTC),
@@ -337,9 +334,8 @@ class ServerWorker:
         if run is None or not run.is_active:
             raise RunFailedError("there is no such run under way")
         active_run = ActiveRun(run, run_request.engine, self.resources, lambda: None, is_resumed=True)
-        if self.resource_provider:
-            with self.resource_provider.open_resources(run.owner) as resources:
-                active_run.set_resources(resources)
+        with self.resource_provider.open_resources(run.owner) as resources:
+            active_run.set_resources(resources)
         active_run.load_progress()
         active_run.open_budget()
         active_run.record_start()
@@ -369,8 +365,7 @@ class ServerWorker:
     def _forget_run(self, active_run: ActiveRun) -> None:
         active_run.budget.cancel_timers()
         self._jobs.pop(active_run.engine, None)
-        if self.resource_provider:
-            self.resource_provider.close_unused()
+        self.resource_provider.close_unused()
 
     async def _watch(self) -> None:
         while True:

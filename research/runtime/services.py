@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -75,7 +76,7 @@ def _make_page_reader() -> PageReader:
 
 def register_tool_servers(settings: Settings) -> None:
     """Register the tool servers of the settings as sources of this process."""
-    rejected = [registry.RejectedSource(entry.name, "server", entry.reason) for entry in settings.unusable]
+    rejected = [registry.RejectedSource(entry.name, "server", entry.reason) for entry in settings.invalid_servers]
     registry.configure(build_sources(settings.servers), rejected)
 
 
@@ -103,6 +104,7 @@ class Services:
         remove_legacy_tracing_variables()
         self._default_services = default_services
         if not default_services:
+            logging.getLogger("research").setLevel(settings.log_level.upper())
             register_tool_servers(settings)
         self.traces = default_services.traces if default_services else TraceExporter(settings.traces_url)
         self.settings = settings
@@ -180,7 +182,7 @@ class Services:
 
         Each source decides, by its status, whether it is searched by default.
         """
-        chosen = tuple(filter(None, self.settings.usual_sources.split(",")))
+        chosen = tuple(filter(None, self.settings.default_sources.split(",")))
         return self.settings.options.model_copy(update={"sources": chosen or self._default_sources()})
 
     def _default_sources(self) -> tuple[str, ...]:
@@ -316,7 +318,7 @@ class Services:
             settings.data_dir,
             writer,
             load_pairs=self.store.confirmed_statements,
-            includes_samples=settings.database_samples == "on",
+            includes_samples=settings.database_samples,
             limits=ResultLimits(timeout_seconds=settings.database_timeout, max_rows=settings.database_rows),
             title=title,
             table_filter=readable_tables,

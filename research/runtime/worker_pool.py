@@ -76,7 +76,7 @@ class WorkerPool:
         `on_run_end` is called with each run that a worker has ended, `on_worker_lost` with the
         engine of a worker that exited unexpectedly. Both are called in threads of the pool.
         """
-        self.max_workers, self.starts_eagerly = settings.processes, settings.workers != "auto"
+        self.max_workers, self.starts_eagerly = settings.worker_count, settings.workers != "auto"
         self._settings, self._factory = settings, factory
         self._on_run_end, self._on_worker_lost = on_run_end, on_worker_lost
         self._workers: list[WorkerProcess] = []

@@ -21,6 +21,7 @@ from typing import IO, Any, Protocol
 from research.core.settings import Settings
 from research.http import rate_limiter
 from research.runtime.local_run_manager import LocalRunManager
+from research.runtime.run_log import log_to_stderr
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ def share_limits(settings: Settings) -> Settings:
 
     The limits on concurrent runs are off: the server applies them.
     """
-    parts = settings.processes
+    parts = settings.worker_count
     return settings.model_copy(
         update={
             "workers": "0",
@@ -70,10 +71,11 @@ def main() -> None:
         os.nice(NICE_INCREMENT)
     output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # other output must not get between the messages
+    log_to_stderr()
     messages, exit_code = _read_messages(sys.stdin.buffer), 0
     try:
         for factory, settings in messages:
-            rate_limiter.process_count = settings.processes
+            rate_limiter.process_count = settings.worker_count
             application = _load_factory(factory)(share_limits(settings))
             try:
                 _handle_messages(application, messages, output)

@@ -5,6 +5,7 @@ are the public interface for sources in third-party packages.
 """
 
 from research.core.records import Readiness
-from research.sources.base import Dependencies, Retriever, Setting, Source, SourceStatus
+from research.core.settings import Setting
+from research.sources.base import Dependencies, Retriever, Source, SourceStatus
 
 __all__ = ["Dependencies", "Readiness", "Retriever", "Setting", "Source", "SourceStatus"]

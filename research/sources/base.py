@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from research.core.records import EventEmitter, EvidenceKind, Finding, Language, Readiness, Task
-from research.core.settings import Settings
+from research.core.settings import Setting, Settings
 
 QueryType = Literal[
     "words",  # keywords for each part of a question
@@ -26,6 +26,7 @@ ResultType = Literal[
     "places",  # every piece of evidence, best first
     "rows",  # the finding's summary and the passages of its rows
 ]
+OPEN_SOURCES_SETTING = "SIGHTLINE_OPEN_SOURCES"  # enables the sources that need no key
 LOCAL_QUERY_FACTOR = 4  # a source on this machine costs nothing, so it gets this many times more queries
 
 
@@ -40,7 +41,7 @@ class StepResults(Protocol):
 
 
 # Set for each run, so that a later process can resume a long search; None outside of a run.
-STEP_RESULTS: ContextVar[StepResults | None] = ContextVar("notes", default=None)
+STEP_RESULTS: ContextVar[StepResults | None] = ContextVar("step_results", default=None)
 
 
 class Retriever(Protocol):
@@ -90,17 +91,6 @@ class SupportsQuestionCheck(Protocol):
         """Return whether the question can be answered by rules, without a model."""
 
 
-class Setting(NamedTuple):
-    """An environment variable that a third-party source reads with `Settings.source_setting(name)`.
-
-    The value of a secret setting is never displayed and is masked in logs.
-    """
-
-    name: str
-    default: str = ""
-    is_secret: bool = False
-
-
 @dataclass(frozen=True)
 class Dependencies:
     """Objects that retrievers are built from.
@@ -115,9 +105,7 @@ class Dependencies:
     model_clients: Any = None  # research.models.clients.ModelClients
     page_reader: Any = None  # None if reading pages is turned off
     library: Any = None  # research.sources.library.index.Library
-    list_notebooks: Callable[[str], Mapping[str, Sequence[str]]] = (
-        lambda owner: {}
-    )  # document ids by name of the notebook
+    list_notebooks: Callable[[str], Mapping[str, Sequence[str]]] = lambda owner: {}  # document names by notebook
     maps: Any = None  # research.sources.places.map_services.MapServices
     get_database: Any = None  # a research.sources.database.service.DatabaseService, by name and owner
     get_tool_session: Any = None  # research.sources.mcp_tools.session.ToolServerSession by source name
@@ -163,9 +151,7 @@ class Source:
     is_paid: bool = False  # queries may cost money
     is_cacheable: bool = False  # other runs of the owner reuse its findings for SIGHTLINE_CACHE_HOURS
     is_preferred_for_reports: bool = False  # a report searches this source first
-    tool_descriptions: Mapping[str, str] = field(
-        default_factory=dict
-    )  # descriptions of its search tools for the model, by tool name
+    tool_descriptions: Mapping[str, str] = field(default_factory=dict)  # for the model, by tool name
     test_query: str = ""  # a query with results, for the connection test; "" skips the test
     setup_commands: tuple[str, str] = ("", "")  # shell commands that enable it: with a key, and without one
     node_name: str = ""  # name of its graph node; "" means NAME_research

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from research.core.errors import ServiceError
+from research.core.events import EventRecord, RunEvent
 from research.core.records import EventEmitter, Finding, Readiness, Task
 from research.sources.base import Dependencies, Retriever, Source, SupportsOwners, SupportsQuestionCheck
 
@@ -49,7 +50,13 @@ class PluginRetriever:
     async def search(self, task: Task, emit: EventEmitter) -> Finding:
         if self._retriever is None:
             raise ServiceError("internal", self._error_name)
-        finding = await self._retriever.search(task, emit)
+
+        def emit_checked(event: RunEvent, /) -> None:
+            if not isinstance(event, EventRecord):
+                raise TypeError(f"{self._name} emitted {type(event).__name__}, which is no event")
+            emit(event)
+
+        finding = await self._retriever.search(task, emit_checked)
         if not isinstance(finding, Finding):
             raise ServiceError("malformed", f"{self._name} returned {type(finding).__name__}")
         return finding.model_copy(update={"task": task})

@@ -19,20 +19,13 @@ from typing import Literal, NamedTuple, get_args
 
 from research.core import i18n
 from research.core.records import MEMORY_SOURCE, EvidenceKind, Language
-from research.sources.base import Dependencies, QueryType, ResultType, Retriever, Setting, Source, SourceStatus
+from research.core.settings import Setting
+from research.sources.base import Dependencies, QueryType, ResultType, Retriever, Source, SourceStatus
 
 log = logging.getLogger(__name__)
 
 ENTRY_POINT_GROUP = "sightline.sources"
-BUILT_IN_SOURCES = (
-    "web",
-    "wikidata",
-    "news",
-    "papers",
-    "places",
-    "database",
-    "library",
-)  # in display order
+BUILT_IN_SOURCES = ("web", "wikidata", "news", "papers", "places", "database", "library")  # in display order
 MAX_LABEL_CHARS, MAX_TEXT_CHARS = 40, 300
 _NAME_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _SETTING_PATTERN = re.compile(r"[A-Z][A-Z0-9_]{1,63}")
@@ -65,6 +58,11 @@ def sources_by_name() -> Mapping[str, Source]:
 def rejected_sources() -> tuple[RejectedSource, ...]:
     """Return the sources of packages and MCP servers that cannot be used."""
     return _load_sources()[1]
+
+
+def setting_declarations() -> Mapping[str, Sequence[Setting]]:
+    """Return the names of all sources with the settings that each declares, for `load_settings`."""
+    return {name: source.settings for name, source in sources_by_name().items()}
 
 
 def get_source(name: str) -> Source:
@@ -165,14 +163,14 @@ def _load_entry_point(entry_point: EntryPoint, loaded: Mapping[str, Source]) -> 
 def _guard_is_default(source: Source) -> Callable[[SourceStatus], bool]:
     """Wrap the source's `is_default`; an exception counts as False."""
 
-    def usual(standing: SourceStatus) -> bool:
+    def is_default(status: SourceStatus) -> bool:
         try:
-            return bool(source.is_default(standing))
+            return bool(source.is_default(status))
         except Exception:
-            log.exception("the source %s does not know whether it is usual", source.name)
+            log.exception("the source %s failed when it was asked whether it is a default", source.name)
             return False
 
-    return usual
+    return is_default
 
 
 def _is_name_taken(source: Source, loaded: Mapping[str, Source]) -> bool:

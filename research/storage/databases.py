@@ -117,6 +117,11 @@ class StoreDatabase(Protocol):
         """Return all rows of a query, which sees the open transaction of the same thread."""
         ...
 
+    def write(self, statement: Statement, **values: object) -> int:
+        """Execute one statement in a transaction, and return the number of affected rows."""
+        with self.transaction() as transaction:
+            return transaction.execute(statement, **values)
+
     def to_store_error(self, error: Exception) -> StoreError:
         """Convert one of `driver_errors` to a store error."""
         ...
@@ -132,7 +137,7 @@ class StoreDatabase(Protocol):
     def close(self) -> None: ...
 
 
-class SQLiteDatabase:
+class SQLiteDatabase(StoreDatabase):
     """A SQLite file with one writer at a time and a connection per thread."""
 
     driver_errors: tuple[type[Exception], ...] = (sqlite3.Error,)

@@ -187,11 +187,7 @@ def find_hits(
         ("source", source),
         ("note", note),
     )
-    hits = []
-    for field, text in fields:
-        if pieces := snippet(text, words):
-            hits.append(HistoryHit(field=field, pieces=pieces))
-    return tuple(hits)
+    return tuple(HistoryHit(field=field, pieces=pieces) for field, text in fields if (pieces := snippet(text, words)))
 
 
 def snippet(text: str, words: Sequence[str]) -> tuple[tuple[str, bool], ...]:

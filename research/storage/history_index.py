@@ -10,17 +10,20 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import chain, islice, repeat
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, and_, bindparam, delete, func, literal_column, or_, select
+from sqlalchemy import Select, delete, func, literal_column, or_, select
+from sqlalchemy import bindparam as param
 
 from research.core.records import Run, RunOptions
 from research.storage import statements as sql
 from research.storage.databases import StoreDatabase, Transaction, Upsert
 from research.storage.history import (
+    MAX_SEARCH_WORDS,
     MAX_SOURCES_CHARS,
     HistoryEntry,
     HistoryPage,
@@ -37,16 +40,7 @@ from research.storage.history import (
 )
 from research.storage.rows import parse_rows, parse_run
 from research.storage.sqlite_files import StoreError, parse_stored_time
-from research.storage.tables import (
-    answer,
-    conversation,
-    event,
-    evidence,
-    run,
-    run_text,
-    search,
-    tag,
-)
+from research.storage.tables import answer, conversation, run, run_text, search, tag
 
 log = logging.getLogger(__name__)
 
@@ -74,124 +68,102 @@ class HistoryQuery(NamedTuple):
     pinned: bool = False
 
 
-class _QueryShape(NamedTuple):
-    """The parts that a query uses. Each shape is one statement, compiled once."""
-
-    words: int
-    statuses: bool
-    kind: bool
-    since: bool
-    until: bool
-    tag: bool
-    pinned: bool
+def _in_page(column: Any) -> Any:
+    """Build the condition that a column has one of the values of `_page_values`."""
+    return column.in_([param(f"page{n}") for n in range(MAX_PAGE_ENTRIES)])
 
 
-_param = bindparam
-_RUN_COLUMNS = [run.c[name] for name in ("id", "conversation", "owner", "question", "options", "status",
-        "created", "finished", "error", "based_on", "follows")]  # fmt: skip
+def _page_values(ids: Iterable[str]) -> dict[str, str]:
+    """Return the parameters of `_in_page`, of which those beyond the ids are empty."""
+    return {f"page{n}": key for n, key in enumerate(islice(chain(ids, repeat("")), MAX_PAGE_ENTRIES))}
+
+
 _RUNS_WITH_TEXT = run.outerjoin(run_text, run_text.c.run == run.c.id).outerjoin(
     conversation, conversation.c.id == run.c.conversation
 )
 _LATEST = func.max(run.c.created)
 _PINNED = func.max(func.coalesce(conversation.c.pinned, 0))
-
-
-def _conditions(shape: _QueryShape) -> list[Any]:
-    conditions: list[Any] = [conversation.c.binned.is_(None)]
-    for n in range(shape.words):
-        conditions.append(
-            or_(
-                run_text.c.words.like(_param(f"word{n}"), escape=_ESCAPE),
-                conversation.c.words.like(_param(f"word{n}"), escape=_ESCAPE),
-            )
+_CONDITIONS: dict[str, Any] = {
+    **{
+        f"word{n}": or_(
+            run_text.c.words.like(param(f"word{n}"), escape=_ESCAPE),
+            conversation.c.words.like(param(f"word{n}"), escape=_ESCAPE),
         )
-    if shape.statuses:
-        conditions.append(run.c.status.in_([_param(f"status{n}") for n in range(MAX_STATUSES)]))
-    if shape.kind:
-        conditions.append(run_text.c.kind == _param("kind"))
-    if shape.since:
-        conditions.append(run.c.created >= _param("since"))
-    if shape.until:
-        conditions.append(run.c.created < _param("until"))
-    if shape.tag:
-        tagged = select(tag.c.conversation).where(tag.c.name == _param("tag"))
-        conditions.append(run.c.conversation.in_(tagged))
-    if shape.pinned:
-        conditions.append(conversation.c.pinned == 1)
-    return conditions
+        for n in range(MAX_SEARCH_WORDS)
+    },
+    "status0": run.c.status.in_([param(f"status{n}") for n in range(MAX_STATUSES)]),
+    "kind": run_text.c.kind == param("kind"),
+    "since": run.c.created >= param("since"),
+    "until": run.c.created < param("until"),
+    "tag": run.c.conversation.in_(select(tag.c.conversation).where(tag.c.name == param("tag"))),
+    "pinned": conversation.c.pinned == param("pinned"),
+}
+"""Conditions of a search, each by one of its parameters."""
+
+
+def _search_conditions(parameters: frozenset[str]) -> list[Any]:
+    """Return the conditions of a search that has these parameters."""
+    return [conversation.c.binned.is_(None), *(_CONDITIONS[name] for name in _CONDITIONS if name in parameters)]
 
 
 @lru_cache(1024)
-def _list_conversations(shape: _QueryShape) -> Select[Any]:
+def _list_conversations(parameters: frozenset[str]) -> Select[Any]:
     return (
         select(run.c.conversation, _LATEST, func.count().over())  # the total number of matching conversations
         .select_from(_RUNS_WITH_TEXT)
-        .where(run.c.owner == _param("owner"), *_conditions(shape))
+        .where(sql.RUN_OF_OWNER, *_search_conditions(parameters))
         .group_by(run.c.conversation)
         .order_by(_PINNED.desc(), _LATEST.desc(), run.c.conversation)
-        .limit(_param("most"))
-        .offset(_param("first"))
+        .limit(param("limit"))
+        .offset(param("offset"))
     )
 
 
 @lru_cache(1024)
-def _list_page_runs(shape: _QueryShape) -> Select[Any]:
+def _list_page_runs(parameters: frozenset[str]) -> Select[Any]:
     """Build the query for the matching runs in the conversations of a page."""
+    text_columns = [run_text.c[name] for name in ("kind", "sources", "cost", "answer", "found", "remarks")]
     return (
-        select(
-            *_RUN_COLUMNS,
-            run_text.c.kind,
-            run_text.c.sources,
-            run_text.c.cost,
-            run_text.c.answer,
-            run_text.c.found,
-            run_text.c.remarks,
-        )
+        select(*sql.RUN_COLUMNS, *text_columns)
         .select_from(_RUNS_WITH_TEXT)
         .where(
-            run.c.conversation.in_([_param(f"c{n}") for n in range(MAX_PAGE_ENTRIES)]),
-            run.c.owner + literal_column("''") == _param("owner"),  # so that no index on owner is used
-            *_conditions(shape),
+            _in_page(run.c.conversation),
+            run.c.owner + literal_column("''") == param("owner"),  # so that no index on owner is used
+            *_search_conditions(parameters),
         )
         .order_by(run.c.created, run.c.id)
     )
 
 
-_LIST_TITLES = select(conversation.c.id, conversation.c.title, conversation.c.pinned).where(
-    conversation.c.id.in_([_param(f"c{n}") for n in range(MAX_PAGE_ENTRIES)])
-)
+_LIST_TITLES = select(conversation.c.id, conversation.c.title, conversation.c.pinned).where(_in_page(conversation.c.id))
 _LIST_QUESTIONS = (
     select(run.c.conversation, run.c.question)
-    .where(run.c.owner == _param("owner"), run.c.conversation.in_([_param(f"c{n}") for n in range(MAX_PAGE_ENTRIES)]))
+    .where(sql.RUN_OF_OWNER, _in_page(run.c.conversation))
     .order_by(run.c.created, run.c.id)
 )
 _ADD_TAG = Upsert(tag, {})
 _LIST_LATEST_TIMES = (
     select(run.c.conversation, _LATEST)
-    .where(run.c.owner == _param("owner"), run.c.conversation.in_([_param(f"c{n}") for n in range(MAX_PAGE_ENTRIES)]))
+    .where(sql.RUN_OF_OWNER, _in_page(run.c.conversation))
     .group_by(run.c.conversation)
 )
-_LIST_TAGS = (
-    select(tag.c.conversation, tag.c.name)
-    .where(tag.c.conversation.in_([_param(f"c{n}") for n in range(MAX_PAGE_ENTRIES)]))
-    .order_by(tag.c.name)
-)
+_LIST_TAGS = select(tag.c.conversation, tag.c.name).where(_in_page(tag.c.conversation)).order_by(tag.c.name)
 _LIST_USED_TAGS = (
     select(tag.c.name)
-    .where(tag.c.conversation.in_(select(run.c.conversation).where(run.c.owner == _param("owner"), sql.NOT_IN_BIN)))
+    .where(tag.c.conversation.in_(select(run.c.conversation).where(sql.RUN_OF_OWNER, sql.NOT_IN_BIN)))
     .group_by(tag.c.name)
     .order_by(func.count().desc(), tag.c.name)
-    .limit(_param("most"))
+    .limit(param("limit"))
 )
-_LIST_CONVERSATION_TAGS = select(tag.c.name).where(tag.c.conversation == _param("conversation"))
-_DELETE_TAGS = delete(tag).where(tag.c.conversation == _param("conversation"))
-_SELECT_TITLE = select(conversation.c.title).where(conversation.c.id == _param("conversation"))
+_LIST_CONVERSATION_TAGS = select(tag.c.name).where(tag.c.conversation == param("conversation"))
+_DELETE_TAGS = delete(tag).where(tag.c.conversation == param("conversation"))
+_SELECT_TITLE = select(conversation.c.title).where(conversation.c.id == param("conversation"))
 
 _LIST_BINNED = (
     select(conversation.c.id, conversation.c.binned)
     .where(
         conversation.c.binned.is_not(None),
-        conversation.c.id.in_(select(run.c.conversation).where(run.c.owner == _param("owner"))),
+        conversation.c.id.in_(select(run.c.conversation).where(sql.RUN_OF_OWNER)),
     )
     .order_by(conversation.c.binned.desc(), conversation.c.id)
 )
@@ -199,26 +171,20 @@ _LIST_EXPIRED = (
     select(conversation.c.id, run.c.owner)
     .distinct()
     .select_from(conversation.join(run, run.c.conversation == conversation.c.id))
-    .where(conversation.c.binned < _param("before"))
+    .where(conversation.c.binned < param("before"))
 )
 _LIST_UNINDEXED_RUNS = (
     select(run.c.id)
     .outerjoin(run_text, run_text.c.run == run.c.id)
     .where(run_text.c.run.is_(None))
     .order_by(run.c.created.desc())
-    .limit(_param("most"))
+    .limit(param("limit"))
 )
 _LIST_UNINDEXED_CONVERSATIONS = select(conversation.c.id).where(conversation.c.words == "", conversation.c.title != "")
-_SELECT_ANSWER = select(answer.c.answer).where(answer.c.run == _param("run"))
-_LIST_ANSWERS = select(answer.c.run, answer.c.answer).where(
-    answer.c.run.in_([_param(f"r{n}") for n in range(MAX_PAGE_ENTRIES)])
-)
+_SELECT_ANSWER = select(answer.c.answer).where(answer.c.run == param("run"))
+_LIST_ANSWERS = select(answer.c.run, answer.c.answer).where(_in_page(answer.c.run))
 _LIST_FINDINGS = (
-    select(search.c.finding).where(search.c.run == _param("run"), search.c.finding.is_not(None)).order_by(search.c.id)
-)
-_LIST_USAGE = select(event.c.data).where(event.c.run == _param("run"), event.c.kind == "usage")
-_SELECT_EVIDENCE = select(evidence.c.record).where(
-    and_(evidence.c.conversation == _param("registry"), evidence.c.id == _param("id"))
+    select(search.c.finding).where(search.c.run == param("run"), search.c.finding.is_not(None)).order_by(search.c.id)
 )
 _SAVE_RUN_TEXT = Upsert(run_text)
 
@@ -247,33 +213,30 @@ class HistoryIndex:
                 text
                 for evidence_id in cited_ids(answer_json)
                 if evidence_id not in sources
-                for (text,) in transaction.fetch_all(_SELECT_EVIDENCE, registry=row[1], id=evidence_id)
+                for (text,) in transaction.fetch_all(sql.SELECT_EVIDENCE, registry=row[1], id=evidence_id)
             ]
             sources |= source_lines((), earlier)
             answer_words, source_words = answer_text(answer_json), "\n".join(sources.values())[:MAX_SOURCES_CHARS]
             remark_words = "\n".join(
                 " ".join(remark[2].split()) for remark in transaction.fetch_all(sql.LIST_REMARKS, run=run_id)
             )
+            costs = [_event_cost(data) for (data,) in transaction.fetch_all(sql.LIST_USAGE, run=run_id)]
             words = _SEPARATOR.join(map(fold_text, (row[3], answer_words, source_words, remark_words)))
             transaction.execute(
                 _SAVE_RUN_TEXT,
                 run=run_id,
                 kind=kind,
                 sources=len(sources),
-                cost=self._run_cost(transaction, run_id),
+                cost=sum(filter(None, costs)) or None,
                 words=_replace_surrogates(words),
                 answer=_replace_surrogates(answer_words),
                 found=_replace_surrogates(source_words),
                 remarks=_replace_surrogates(remark_words),
             )
 
-    def _run_cost(self, transaction: Transaction, run_id: str) -> float | None:
-        costs = [cost for (data,) in transaction.fetch_all(_LIST_USAGE, run=run_id) if (cost := _event_cost(data))]
-        return sum(costs) if costs else None
-
     def start_indexing(self) -> None:
         """Start to index runs of earlier versions in the background, if there are any."""
-        if self.database.read(_LIST_UNINDEXED_RUNS, most=1) or self.database.read(_LIST_UNINDEXED_CONVERSATIONS):
+        if self.database.read(_LIST_UNINDEXED_RUNS, limit=1) or self.database.read(_LIST_UNINDEXED_CONVERSATIONS):
             self._indexer = threading.Thread(target=self._index_earlier_runs, name="sightline-words", daemon=True)
             self._indexer.start()
 
@@ -288,7 +251,7 @@ class HistoryIndex:
                 with self.database.transaction() as transaction:
                     self._index_conversation(transaction, str(key))
             while not self._stop_event.is_set():
-                rows = self.database.read(_LIST_UNINDEXED_RUNS, most=INDEX_BATCH_RUNS)
+                rows = self.database.read(_LIST_UNINDEXED_RUNS, limit=INDEX_BATCH_RUNS)
                 if not rows:
                     return
                 with self.database.transaction() as transaction:
@@ -309,33 +272,23 @@ class HistoryIndex:
     def page(self, owner: str, query: HistoryQuery, limit: int, offset: int) -> HistoryPage:
         """Return a page of an owner's conversations, pinned ones first, then latest first."""
         words = split_search_words(query.words)
-        shape = _QueryShape(
-            len(words),
-            bool(query.statuses),
-            bool(query.kind),
-            query.since is not None,
-            query.until is not None,
-            bool(query.tag),
-            query.pinned,
-        )
-        values = self._values(owner, query, words)
+        values = _query_values(owner, query, words)
+        parameters = frozenset(values)
         limit, offset = max(1, min(limit, MAX_PAGE_ENTRIES)), max(0, offset)
-        rows = self.database.read(_list_conversations(shape), **values, most=limit, first=offset)
+        rows = self.database.read(_list_conversations(parameters), **values, limit=limit, offset=offset)
         if not rows and offset:  # the offset is behind the last entry
-            first = self.database.read(_list_conversations(shape), **values, most=1, first=0)
+            first = self.database.read(_list_conversations(parameters), **values, limit=1, offset=0)
             return HistoryPage(total=first[0][2] if first else 0, is_partial=self.is_indexing)
         total = int(rows[0][2]) if rows else 0
         ids = [str(row[0]) for row in rows]
-        page = {f"c{n}": ids[n] if n < len(ids) else "" for n in range(MAX_PAGE_ENTRIES)}
         turns: dict[str, list[HistoryTurn]] = {}
         if ids:
-            matches = self.database.read(_list_page_runs(shape), **values, **page)
+            matches = self.database.read(_list_page_runs(parameters), **values, **_page_values(ids))
             for turn in parse_rows(lambda row: _parse_turn(row, words), matches):
                 turns.setdefault(turn.run.conversation, []).append(turn)
         if turns and not words:
             latest = {matches[-1].run.id: matches for matches in turns.values()}
-            run_params = {f"r{n}": key for n, key in enumerate([*latest, *[""] * (MAX_PAGE_ENTRIES - len(latest))])}
-            for key, record in self.database.read(_LIST_ANSWERS, **run_params):
+            for key, record in self.database.read(_LIST_ANSWERS, **_page_values(latest)):
                 update = {"excerpt": first_finding(record)}
                 latest[key][-1] = latest[key][-1].model_copy(update=update)
         entries_by_id = self._entries(owner, ids)
@@ -346,28 +299,11 @@ class HistoryIndex:
         ]
         return HistoryPage(entries=tuple(entries), total=total, is_partial=self.is_indexing)
 
-    def _values(self, owner: str, query: HistoryQuery, words: Sequence[str]) -> dict[str, object]:
-        statuses = [*query.statuses][:MAX_STATUSES]
-        values: dict[str, object] = {"owner": owner}
-        values |= {f"word{n}": _like_pattern(word) for n, word in enumerate(words)}
-        if statuses:
-            padded = statuses + [statuses[0]] * (MAX_STATUSES - len(statuses))
-            values |= {f"status{n}": status for n, status in enumerate(padded)}
-        if query.kind:
-            values["kind"] = query.kind
-        if query.since:
-            values["since"] = query.since.astimezone(UTC).isoformat()
-        if query.until:
-            values["until"] = query.until.astimezone(UTC).isoformat()
-        if query.tag:
-            values["tag"] = query.tag
-        return values
-
     def _entries(self, owner: str, ids: Sequence[str]) -> dict[str, HistoryEntry]:
         """Return conversations by id, without their runs."""
-        page = {f"c{n}": ids[n] if n < len(ids) else "" for n in range(MAX_PAGE_ENTRIES)}
         if not ids:
             return {}
+        page = _page_values(ids)
         titles = {key: (title, pinned) for key, title, pinned in self.database.read(_LIST_TITLES, **page)}
         tags: dict[str, list[str]] = {}
         for key, name in self.database.read(_LIST_TAGS, **page):
@@ -399,7 +335,7 @@ class HistoryIndex:
         title = next((str(row[0]) for row in transaction.fetch_all(_SELECT_TITLE, conversation=key)), "")
         tags = [str(row[0]) for row in transaction.fetch_all(_LIST_CONVERSATION_TAGS, conversation=key)]
         words = fold_text(_SEPARATOR.join([title, *tags])) or " "
-        transaction.execute(sql.UPDATE_CONVERSATION["words"], id_=key, value=words)
+        transaction.execute(sql.UPDATE_CONVERSATION["words"], conversation=key, value=words)
 
     def set_tags(self, owner: str, conversation: str, tags: Sequence[str]) -> tuple[str, ...]:
         """Replace the tags of an owner's conversation.
@@ -419,7 +355,7 @@ class HistoryIndex:
 
     def tags(self, owner: str) -> list[str]:
         """Return the tags of an owner, most used first."""
-        return [str(row[0]) for row in self.database.read(_LIST_USED_TAGS, owner=owner, most=MAX_SUGGESTED_TAGS)]
+        return [str(row[0]) for row in self.database.read(_LIST_USED_TAGS, owner=owner, limit=MAX_SUGGESTED_TAGS)]
 
     # Bin
 
@@ -428,13 +364,12 @@ class HistoryIndex:
         with self.database.transaction() as transaction:
             transaction.execute(sql.ADD_CONVERSATION, **sql.NEW_CONVERSATION_VALUES, id=conversation)
             transaction.execute(
-                sql.UPDATE_CONVERSATION["binned"], id_=conversation, value=now.astimezone(UTC).isoformat()
+                sql.UPDATE_CONVERSATION["binned"], conversation=conversation, value=now.astimezone(UTC).isoformat()
             )
 
     def restore_from_bin(self, conversation: str) -> None:
         """Restore a conversation from the bin."""
-        with self.database.transaction() as transaction:
-            transaction.execute(sql.UPDATE_CONVERSATION["binned"], id_=conversation, value=None)
+        self.database.write(sql.UPDATE_CONVERSATION["binned"], conversation=conversation, value=None)
 
     def bin_entries(self, owner: str) -> list[HistoryEntry]:
         """Return the conversations in an owner's bin, latest first."""
@@ -454,6 +389,22 @@ class HistoryIndex:
         """Return the conversations moved to the bin before a time, with their owners."""
         rows = self.database.read(_LIST_EXPIRED, before=before.astimezone(UTC).isoformat())
         return [(str(key), str(owner)) for key, owner in rows]
+
+
+def _query_values(owner: str, query: HistoryQuery, words: Sequence[str]) -> dict[str, object]:
+    """Return the parameters of a search; those of conditions that it does not have are left out."""
+    statuses = [*query.statuses][:MAX_STATUSES]
+    statuses += statuses[:1] * (MAX_STATUSES - len(statuses))
+    values: dict[str, object] = {
+        **{f"word{n}": _like_pattern(word) for n, word in enumerate(words)},
+        **{f"status{n}": status for n, status in enumerate(statuses)},
+        "kind": query.kind,
+        "since": query.since and query.since.astimezone(UTC).isoformat(),
+        "until": query.until and query.until.astimezone(UTC).isoformat(),
+        "tag": query.tag,
+        "pinned": int(query.pinned),
+    }
+    return {"owner": owner} | {name: value for name, value in values.items() if value}
 
 
 def _parse_turn(row: Sequence[Any], words: Sequence[str]) -> HistoryTurn:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from sqlalchemy import URL, make_url
 
 from research.core.errors import mask_secrets
-from research.storage.databases import Statement, StatementCompiler, Transaction
+from research.storage.databases import Statement, StatementCompiler, StoreDatabase, Transaction
 from research.storage.sqlite_files import APPLICATION_ID, StoreError, StoreProblem
 
 MAX_IDLE_CONNECTIONS = 8  # idle connections that are kept
@@ -43,7 +43,7 @@ _PROBLEM_BY_SQLSTATE: dict[str, StoreProblem] = {  # by SQLSTATE code or class
 _TEMPORARY_MESSAGES = ("too many", "starting up", "shutting down", "recovery")
 
 
-class PostgresDatabase:
+class PostgresDatabase(StoreDatabase):
     """A PostgreSQL database with a pool of idle connections."""
 
     def __init__(self, address: str, migrations: Sequence[str]) -> None:

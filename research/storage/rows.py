@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
+
+from pydantic import BaseModel
 
 from research.core.records import Run, RunOptions
 
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
+_Record = TypeVar("_Record", bound=BaseModel)
 
 
 def parse_rows(parse: Callable[[Any], _T], rows: Iterable[Any]) -> list[_T]:
@@ -23,6 +27,21 @@ def parse_rows(parse: Callable[[Any], _T], rows: Iterable[Any]) -> list[_T]:
         except (ValueError, TypeError, LookupError) as error:
             log.warning("a row of the store cannot be read: %s", type(error).__name__)
     return records
+
+
+def first_record(parse: Callable[[Any], _T], rows: Iterable[Any]) -> _T | None:
+    """Return the first row that can be parsed, None if there is none."""
+    return next(iter(parse_rows(parse, rows)), None)
+
+
+def parse_json_rows(record_type: type[_Record], rows: Iterable[Sequence[Any]]) -> list[_Record]:
+    """Parse the records whose JSON is the first column of rows."""
+    return parse_rows(lambda row: record_type.model_validate_json(row[0]), rows)
+
+
+def to_json(data: dict[str, Any]) -> str:
+    """Serialise to JSON; lone surrogates, which models may send, become "?"."""
+    return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
 def parse_run(row: Sequence[Any]) -> Run:

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import date
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 log = logging.getLogger(__name__)
 _Date = TypeVar("_Date", bound=date)
@@ -384,6 +384,15 @@ class SQLiteFile:
             raise
         except sqlite3.Error as error:
             raise to_store_error(error, self.path) from error
+
+    def read_value(self, query: str, values: Sequence[object] = (), default: Any = None) -> Any:
+        """Return the first column of the first row of a query, or `default` without a row.
+
+        Raises:
+            StoreError: The query cannot be executed.
+        """
+        rows = self.read(query, values)
+        return rows[0][0] if rows else default
 
     def reclaim(self) -> None:
         """Return the space of deleted rows to the disk."""

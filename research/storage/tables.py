@@ -6,164 +6,88 @@ and records JSON text in both kinds of database, so that a row means the same in
 
 from __future__ import annotations
 
+import re
+
 from sqlalchemy import BigInteger, Column, Float, Integer, MetaData, Table, Text
 
 metadata = MetaData()
 
+
+def _keys(*names: str) -> list[Column[str]]:
+    """Text columns of the primary key."""
+    return [Column(name, Text, primary_key=True) for name in names]
+
+
+def _texts(*names: str) -> list[Column[str]]:
+    """Text columns that have a value in every row."""
+    return [Column(name, Text, nullable=False) for name in names]
+
+
 run = Table(
     "run",
     metadata,
-    Column("id", Text, primary_key=True),
-    Column("conversation", Text, nullable=False),
-    Column("owner", Text, nullable=False),
-    Column("question", Text, nullable=False),
-    Column("options", Text, nullable=False),
-    Column("status", Text, nullable=False),
-    Column("created", Text, nullable=False),
+    *_keys("id"),
+    *_texts("conversation", "owner", "question", "options", "status", "created"),
     Column("finished", Text),
-    Column("error", Text, nullable=False),
-    Column("based_on", Text, nullable=False),
+    *_texts("error", "based_on"),
     Column("given", Text),
-    Column("engine", Text, nullable=False),
+    *_texts("engine"),
     Column("stop", Integer, nullable=False),
-    Column("follows", Text, nullable=False),
+    *_texts("follows"),
 )
 conversation = Table(
     "conversation",
     metadata,
-    Column("id", Text, primary_key=True),
-    Column("title", Text, nullable=False),
+    *_keys("id"),
+    *_texts("title"),
     Column("pinned", Integer, nullable=False),
-    Column("words", Text, nullable=False),
+    *_texts("words"),
     Column("binned", Text),
 )
-tag = Table(
-    "tag",
-    metadata,
-    Column("conversation", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
-)
+tag = Table("tag", metadata, *_keys("conversation", "name"))
 run_text = Table(
     "said",
     metadata,
-    Column("run", Text, primary_key=True),
-    Column("kind", Text, nullable=False),
+    *_keys("run"),
+    *_texts("kind"),
     Column("sources", Integer, nullable=False),
     Column("cost", Float),
-    Column("words", Text, nullable=False),
-    Column("answer", Text, nullable=False),
-    Column("found", Text, nullable=False),
-    Column("remarks", Text, nullable=False),
+    *_texts("words", "answer", "found", "remarks"),
 )
 event = Table(
-    "event",
-    metadata,
-    Column("run", Text, primary_key=True),
-    Column("seq", Integer, primary_key=True),
-    Column("time", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("data", Text, nullable=False),
+    "event", metadata, *_keys("run"), Column("seq", Integer, primary_key=True), *_texts("time", "kind", "data")
 )
 search = Table(
     "search",
     metadata,
     Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
-    Column("run", Text, nullable=False),
-    Column("task", Text, nullable=False),
-    Column("key", Text, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("query", Text, nullable=False),
-    Column("started", Text, nullable=False),
+    *_texts("run", "task", "key", "source", "query", "started"),
     Column("finished", Text),
     Column("reason", Text),
     Column("finding", Text),
 )
-evidence = Table(
-    "evidence",
-    metadata,
-    Column("conversation", Text, primary_key=True),
-    Column("id", Text, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("title", Text, nullable=False),
-    Column("url", Text, nullable=False),
-    Column("record", Text, nullable=False),
-)
+evidence = Table("evidence", metadata, *_keys("conversation", "id"), *_texts("kind", "title", "url", "record"))
 answer = Table(
     "answer",
     metadata,
-    Column("run", Text, primary_key=True),
+    *_keys("run"),
     Column("plan", Text),
-    Column("reflections", Text, nullable=False),
+    *_texts("reflections"),
     Column("answer", Text),
-    Column("made", Text, nullable=False),
+    *_texts("made"),
 )
-step_result = Table(
-    "note",
-    metadata,
-    Column("run", Text, primary_key=True),
-    Column("step", Text, primary_key=True),
-    Column("text", Text, nullable=False),
-)
-watch = Table(
-    "watch",
-    metadata,
-    Column("run", Text, primary_key=True),
-    Column("created", Text, nullable=False),
-)
-cached_answer = Table(
-    "lookup",
-    metadata,
-    Column("key", Text, primary_key=True),
-    Column("answer", Text, nullable=False),
-    Column("made", Text, nullable=False),
-)
-counter = Table(
-    "account",
-    metadata,
-    Column("name", Text, primary_key=True),
-    Column("day", Text, primary_key=True),
-    Column("n", Integer, nullable=False),
-)
-confirmed_statement = Table(
-    "pair",
-    metadata,
-    Column("owner", Text, primary_key=True),
-    Column("base", Text, primary_key=True),
-    Column("question", Text, primary_key=True),
-    Column("sql", Text, nullable=False),
-    Column("made", Text, nullable=False),
-)
-notebook = Table(
-    "notebook",
-    metadata,
-    Column("owner", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
-    Column("document", Text, primary_key=True),  # the name in the library
-)
-remark = Table(
-    "remark",
-    metadata,
-    Column("run", Text, primary_key=True),
-    Column("evidence", Text, primary_key=True),  # "" together with an empty passage: a note on the whole answer
-    Column("passage", Text, primary_key=True),
-    Column("text", Text, nullable=False),
-    Column("made", Text, nullable=False),
-)
-preference = Table(
-    "preference",
-    metadata,
-    Column("owner", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
-    Column("value", Text, nullable=False),
-)
-sign_out = Table(
-    "sign_out",
-    metadata,
-    Column("owner", Text, primary_key=True),
-    Column("sign_in", Text, primary_key=True),  # "" for all sign-ins that began until `at`
-    Column("at", Text, nullable=False),
-    Column("until", Text, nullable=False),  # latest expiry of the sign-ins concerned, after which the row is deleted
-)
+step_result = Table("note", metadata, *_keys("run", "step"), *_texts("text"))
+watch = Table("watch", metadata, *_keys("run"), *_texts("created"))
+cached_answer = Table("lookup", metadata, *_keys("key"), *_texts("answer", "made"))
+counter = Table("account", metadata, *_keys("name", "day"), Column("n", Integer, nullable=False))
+confirmed_statement = Table("pair", metadata, *_keys("owner", "base", "question"), *_texts("sql", "made"))
+notebook = Table("notebook", metadata, *_keys("owner", "name", "document"))  # the document's name in the library
+# Without evidence and passage, a remark is on the whole answer.
+remark = Table("remark", metadata, *_keys("run", "evidence", "passage"), *_texts("text", "made"))
+preference = Table("preference", metadata, *_keys("owner", "name"), *_texts("value"))
+# With sign_in "", all sign-ins that began until `at` have ended. The row is deleted after `until`, when
+# the last of the sign-ins concerned has expired.
+sign_out = Table("sign_out", metadata, *_keys("owner", "sign_in"), *_texts("at", "until"))
 
 SQLITE_MIGRATIONS = (
     """
@@ -256,6 +180,14 @@ SQLITE_MIGRATIONS = (
 
 # Text is compared byte by byte, as in SQLite: the order of times stored as text depends on it.
 _TEXT_TYPE = 'text collate "C"'
+
+
+def _for_postgresql(script: str) -> str:
+    """Write a migration of SQLite for PostgreSQL."""
+    script = re.sub(r"(?<=\w )text\b", _TEXT_TYPE, script)  # a type follows the name of a column
+    return script.replace(" real,", " double precision,").replace(" without rowid", "")
+
+
 POSTGRESQL_MIGRATIONS = (
     f"""
     create table run(
@@ -294,49 +226,6 @@ POSTGRESQL_MIGRATIONS = (
     create table account(
         name {_TEXT_TYPE} not null, day {_TEXT_TYPE} not null, n integer not null, primary key(name, day));
     """,
-    f"""
-    create table note(
-        run {_TEXT_TYPE} not null references run on delete cascade, step {_TEXT_TYPE} not null,
-        text {_TEXT_TYPE} not null, primary key(run, step));
-    create table watch(
-        run {_TEXT_TYPE} primary key references run on delete cascade, created {_TEXT_TYPE} not null);
-    """,
-    f"""
-    create table pair(
-        owner {_TEXT_TYPE} not null, base {_TEXT_TYPE} not null, question {_TEXT_TYPE} not null,
-        sql {_TEXT_TYPE} not null, made {_TEXT_TYPE} not null, primary key(owner, base, question));
-    """,
-    f"""
-    create table preference(
-        owner {_TEXT_TYPE} not null, name {_TEXT_TYPE} not null, value {_TEXT_TYPE} not null,
-        primary key(owner, name));
-    """,
-    f"""
-    alter table conversation add column words {_TEXT_TYPE} not null default '';
-    alter table conversation add column binned {_TEXT_TYPE};
-    create table tag(
-        conversation {_TEXT_TYPE} not null, name {_TEXT_TYPE} not null,
-        primary key(conversation, name));
-    create table said(
-        run {_TEXT_TYPE} primary key references run on delete cascade, kind {_TEXT_TYPE} not null,
-        sources integer not null, cost double precision, words {_TEXT_TYPE} not null,
-        answer {_TEXT_TYPE} not null, found {_TEXT_TYPE} not null);
-    """,
-    f"""
-    create table notebook(
-        owner {_TEXT_TYPE} not null, name {_TEXT_TYPE} not null, document {_TEXT_TYPE} not null,
-        primary key(owner, name, document));
-    """,
-    f"""
-    create table remark(
-        run {_TEXT_TYPE} not null references run on delete cascade, evidence {_TEXT_TYPE} not null,
-        passage {_TEXT_TYPE} not null, text {_TEXT_TYPE} not null, made {_TEXT_TYPE} not null,
-        primary key(run, evidence, passage));
-    alter table said add column remarks {_TEXT_TYPE} not null default '';
-    """,
-    f"""
-    create table sign_out(
-        owner {_TEXT_TYPE} not null, sign_in {_TEXT_TYPE} not null, at {_TEXT_TYPE} not null,
-        until {_TEXT_TYPE} not null, primary key(owner, sign_in));
-    """,
+    # PostgreSQL has been supported since the fourth migration of SQLite.
+    *map(_for_postgresql, SQLITE_MIGRATIONS[3:]),
 )

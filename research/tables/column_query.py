@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from research.citations.mentions import has_clashing_qualifiers, qualifiers_in
+from research.citations.qualifiers import has_clashing_qualifiers, qualifiers_in
 from research.core.records import Column, ColumnType
 from research.core.text.attributes import Attribute, load_attributes
 from research.core.text.lexicon import lexicon_entries

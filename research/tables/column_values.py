@@ -1,6 +1,6 @@
 """The values of a column as a whole: in one unit, sorted, with their quality, and their agreement.
 
-`citations.mentions` decides whether two figures agree, as in the check of answers. Money is not
+`core.text.measure` decides whether two figures agree, as in the check of answers. Money is not
 converted between currencies: values in another currency are reported as not comparable.
 """
 
@@ -12,9 +12,8 @@ from datetime import date
 from math import isfinite
 from typing import Literal, NamedTuple
 
-from research.citations.mentions import is_consistent
 from research.core.records import Cell, CellReading, CellValue, Column, Evidence, SupportStatus
-from research.core.text.measure import Measure
+from research.core.text.measure import Measure, are_compatible
 from research.core.text.quantities import find_measures
 from research.core.text.tokenizer import normalise_quote, split_words
 from research.core.text.units import Unit
@@ -199,7 +198,7 @@ def is_same_value(first: CellValue, second: CellValue, column: Column) -> bool:
             return (
                 first_measure is not None
                 and second_measure is not None
-                and is_consistent(first_measure, second_measure)
+                and are_compatible(first_measure, second_measure)
             )
         case "yes or no":
             return first.yes == second.yes
@@ -247,7 +246,7 @@ def _is_same_text(first: str, second: str) -> bool:
         if len(first_figures) <= len(second_figures)
         else (second_figures, first_figures)
     )
-    return all(any(is_consistent(figure, other) for other in more) for figure in fewer)
+    return all(any(are_compatible(figure, other) for other in more) for figure in fewer)
 
 
 def merge_readings(readings: Sequence[CellReading], column: Column) -> tuple[CellReading, ...]:

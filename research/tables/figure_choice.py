@@ -12,7 +12,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from research.citations.figure_check import TIME_KINDS
-from research.citations.mentions import FRAME_KINDS, has_clashing_qualifiers, qualifiers_in
+from research.citations.mentions import FRAME_KINDS
+from research.citations.qualifiers import has_clashing_qualifiers, qualifiers_in
 from research.core.text.attributes import load_attributes
 from research.core.text.quantities import Measure, find_measures, fold_text
 from research.core.text.sentences import CLAUSE_END_PATTERN

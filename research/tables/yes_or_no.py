@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from research import data
-from research.citations.mentions import qualifier_group, qualifiers_in
+from research.citations.qualifiers import qualifier_group, qualifiers_in
 from research.core.records import CellValue, Column
 from research.core.text.lexicon import lexicon_entries
 from research.core.text.quantities import fold_text

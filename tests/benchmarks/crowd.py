@@ -52,11 +52,11 @@ def _together(runs: LocalRunManager, number: int) -> tuple[list[str], list[float
 def _whole(runs: LocalRunManager, run_id: str) -> bool:
     """Whether the events of a run have no gap and end with what became of it."""
     events = runs.events(run_id)
-    told = [event.data["task"]["id"] for event in events if event.kind == "found"]
+    told = [event.data.task.id for event in events if event.kind == "task_finished"]
     return (
         [event.seq for event in events] == list(range(1, len(events) + 1))
         and len(told) == len(set(told)) == 6
-        and (events[-1].kind, events[-1].data["status"]) == ("status", "done")
+        and (events[-1].kind, events[-1].data.status) == ("status_changed", "done")
     )
 
 
@@ -68,14 +68,14 @@ def _memory() -> float:
 
 def figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
-        yield from _figures("SQLite", Settings(data_dir=Path(folder), runs_each=0))
+        yield from _figures("SQLite", Settings(data_dir=Path(folder), max_runs_per_owner=0))
     if reason := lacking():
         yield Figure("PostgreSQL: nothing measured", float("nan"), note=reason)
         return
     cluster = Cluster()
     try:
         with cluster.database() as address, tempfile.TemporaryDirectory() as folder:
-            yield from _figures("PostgreSQL", Settings(data_dir=Path(folder), store_url=address, runs_each=0))
+            yield from _figures("PostgreSQL", Settings(data_dir=Path(folder), store_url=address, max_runs_per_owner=0))
     finally:
         cluster.close()
 

@@ -138,7 +138,7 @@ def _delays(server: Server, page: Page) -> list[float]:
     run_id = page.url.split("run=")[1][:32]
     rows = server.rows(
         "select kind, time, coalesce(json_extract(data, '$.task.round'), "
-        "json_extract(data, '$.round')) from event where run=? order by seq",
+        "json_extract(data, '$.reflection.round')) from event where run=? order by seq",
         run_id,
     )
     happened: dict[str, float] = {}
@@ -153,10 +153,10 @@ def _delays(server: Server, page: Page) -> list[float]:
 def _label(kind: str, round_: int | None) -> str:
     """The pattern of the label that an event brings up; empty if it changes none."""
     return {
-        "plan": r"Plan: \d+",
-        "found": rf"Round {round_}: (\d+)/\1",
-        "reflection": rf"Round {(round_ or 0) + 1}: 0/\d+",
-        "answer": r"Answer: \d+",
+        "plan_made": r"Plan: \d+",
+        "task_finished": rf"Round {round_}: (\d+)/\1",
+        "reflection_made": rf"Round {(round_ or 0) + 1}: 0/\d+",
+        "answer_written": r"Answer: \d+",
     }.get(kind, "")
 
 

@@ -63,10 +63,10 @@ def _beyond(folder: Path, env: Mapping[str, str]) -> tuple[float, float]:
         events = desk.runs.events(next(iter(desk.runs.recent_runs())).id)
     finally:
         desk.close()
-    planned = next(event for event in events if event.kind == "plan")
-    searched = next(event for event in events if event.kind == "found")
+    planned = next(event for event in events if event.kind == "plan_made")
+    searched = next(event for event in events if event.kind == "task_finished")
     plan = (planned.time - events[0].time).total_seconds()
-    return plan - WAIT, searched.data["seconds"] - WAIT
+    return plan - WAIT, searched.data.seconds - WAIT
 
 
 def figures() -> Iterator[Figure]:

@@ -133,7 +133,7 @@ def gemini(latency: float) -> Iterator[tuple[str, int]]:
 
 
 def figures() -> Iterator[Figure]:
-    settings = Settings(data_dir=Path(), runs_at_once=0, runs_each=0, model_concurrency=1000)
+    settings = Settings(data_dir=Path(), max_runs=0, max_runs_per_owner=0, model_concurrency=1000)
     yield at_once(MANY, settings, calls=3 * MANY)
     for count in (WORKERS, 0):
         yield from _burst(count)
@@ -266,14 +266,14 @@ def _late(server: Server, askers: list[Asker]) -> tuple[list[float], int]:
     for asker in askers:
         rows = server.rows(
             "select seq, kind, time, coalesce(json_extract(data, '$.task.round'), "
-            "json_extract(data, '$.round')) from event where run=? order by seq",
+            "json_extract(data, '$.reflection.round')) from event where run=? order by seq",
             asker.run,
         )
         lost += [seq for seq, *_ in rows] != list(range(1, len(rows) + 1))
         happened: dict[str, float] = {}
-        last = max(round_ for _, kind, _, round_ in rows if kind == "found")
+        last = max(round_ for _, kind, _, round_ in rows if kind == "task_finished")
         for _, kind, moment, round_ in rows:
-            if kind == "reflection" and round_ >= last:  # which leads to no further round
+            if kind == "reflection_made" and round_ >= last:  # which leads to no further round
                 continue
             if label := _label(kind, round_):
                 happened[label] = datetime.fromisoformat(moment).timestamp() * 1000

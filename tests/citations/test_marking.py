@@ -5,7 +5,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.citations.model_markdown import Node, build_answer_tree, parse_model_markdown
+from research.citations.answer_tree import build_answer_tree
+from research.citations.markdown_parser import Node
+from research.citations.model_markdown import parse_model_markdown
 from research.citations.numbering import NumberedSpan
 from research.citations.tree_sentences import TreeSentence, find_sentences, insert_marks
 from research.core.records import PassageReference

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from research.citations.model_markdown import Node, build_answer_tree, parse_model_markdown
+from research.citations.answer_tree import build_answer_tree
+from research.citations.markdown_parser import Node
+from research.citations.model_markdown import parse_model_markdown
 from research.citations.numbering import NumberedSpan
 from research.core.records import PassageReference, Span
 from tests.tables import each_row

@@ -119,11 +119,8 @@ def test_a_passage_is_found_by_any_known_id_of_its_source() -> None:
     assert registry.passage("old", "p") == registry.passage(item.id, "p") == passage
     assert registry.passage("old", "q") is None
     assert registry.passage("invented", "p") is None
-    assert "old" in registry
-    assert item.id in registry
-    assert "invented" not in registry
-    assert "" not in registry
-    assert 1 not in registry
+    assert registry.get("old") == registry.get(item.id) == item
+    assert registry.get("invented") is registry.get("") is None
 
 
 def test_findings_are_gathered_in_the_order_they_came() -> None:

@@ -16,7 +16,9 @@ from lxml.html import document_fromstring
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from research.citations.model_markdown import Node, build_answer_tree, parse_model_markdown
+from research.citations.answer_tree import build_answer_tree
+from research.citations.markdown_parser import Node
+from research.citations.model_markdown import parse_model_markdown
 from research.citations.numbering import CitedAnswer, check_numbering, number_citations
 from research.citations.registry import cites_by_address, collect_evidence, evidence_id
 from research.core.records import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from research.citations.model_markdown import build_answer_tree
+from research.citations.answer_tree import build_answer_tree
 from research.citations.numbering import NumberedSpan
 from research.citations.repair import repair_spans
 from research.citations.tree_sentences import find_sentences

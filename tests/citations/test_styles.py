@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from research.citations.model_markdown import build_answer_tree, parse_model_markdown
+from research.citations.answer_tree import build_answer_tree
+from research.citations.model_markdown import parse_model_markdown
 from research.citations.numbering import NumberedSpan
 from research.citations.tree_sentences import find_sentences
 from research.core.records import PassageReference

@@ -21,8 +21,8 @@ import pytest
 from research import MAX_QUESTION_CHARS
 from research.citations.numbering import is_verbatim
 from research.cli import COMMANDS, exit_codes, main, options, parse_arguments, serve
-from research.cli.event_lines import LINES_BY_EVENT
-from research.core.records import Event
+from research.cli.event_lines import format_event
+from research.core.events import Event, ThinkingUnsupported, parse_event
 from tests.servers.gemini import MODELS as GEMINI_MODELS
 from tests.servers.gemini import FakeGemini
 from tests.servers.openai import FakeOpenAI
@@ -1010,14 +1010,12 @@ def test_what_a_model_may_not_have_read_and_what_of_it_was_not_is_told_in_a_line
     kind: str, data: dict[str, Any], words: list[str]
 ) -> None:
     said = {"stage": "plan", "what": "openai:m", **data}
-    event = Event(run="r", seq=1, time=datetime.now(UTC), kind=kind, data=said)
-    [(line, _)] = LINES_BY_EVENT[kind](event)
+    event = Event(run="r", seq=1, time=datetime.now(UTC), data=parse_event(kind, said))
+    [(line, _)] = format_event(event)
     assert all(word in line for word in ["openai:m", *words])
 
 
 def test_a_model_that_takes_no_thinking_level_is_told_of_in_a_line() -> None:
-    data = {"stage": "plan", "what": "gemini:m", "level": "low"}
-    [(line, _)] = LINES_BY_EVENT["unthinking"](
-        Event(run="r", seq=1, time=datetime.now(UTC), kind="unthinking", data=data)
-    )
+    event = ThinkingUnsupported(stage="plan", service="gemini:m", level="low")
+    [(line, _)] = format_event(Event(run="r", seq=1, time=datetime.now(UTC), data=event))
     assert "gemini:m" in line and "low" in line

@@ -81,7 +81,8 @@ def test_an_entry_has_its_words_its_bounds_and_the_file_that_describes_it(
     )
     sales, crates = found.entries
     assert found.invalid == () and found.default == crates.name == "仓库"
-    assert (sales.description_in("zh"), sales.description_in("en"), crates.description_in("zh")) == ("销售", "What was sold", "Crates")  # fmt: skip
+    assert sales.description == {"zh": "销售", "en": "What was sold"}
+    assert crates.description["zh"] == "Crates"
     assert sales.semantic == tmp_path / "sales.yaml" and crates.semantic is None
     assert sales.url.get_secret_value() == f"postgresql+psycopg://reader:{SECRET}@host/sales"
     readable = [("public", "orders"), ("sales", "orders"), ("public", "secret")]

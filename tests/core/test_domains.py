@@ -57,17 +57,19 @@ def test_of_two_lists_the_later_counts() -> None:
 def test_an_entry_that_is_none_is_named(text: str, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="SIGHTLINE_DOMAINS"):
         settings.load_settings({"SIGHTLINE_DOMAINS": text}, data_dir=tmp_path)
-    (tmp_path / "domains.txt").write_text(f"# ours\n{text}\n", encoding="utf-8")
+    file = tmp_path / "domains.txt"
+    file.write_text(f"# ours\n{text}\n", encoding="utf-8")
     with pytest.raises(SettingError, match=r"domains\.txt"):
         settings.load_settings({}, data_dir=tmp_path)
+    file.unlink()
 
 
 def test_the_desk_has_a_file_and_a_person_has_the_last_word(tmp_path: Path) -> None:
     (tmp_path / "domains.txt").write_text("avoid a.example\nwarn b.example", encoding="utf-8")
     desk = settings.load_settings({}, data_dir=tmp_path)
     mine = settings.apply_choices(desk, {"SIGHTLINE_DOMAINS": "prefer a.example"})
-    assert desk.verdicts == {"a.example": "avoid", "b.example": "warn"}
-    assert mine.verdicts == {"a.example": "prefer", "b.example": "warn"}
+    assert desk.domain_statuses == {"a.example": "avoid", "b.example": "warn"}
+    assert mine.domain_statuses == {"a.example": "prefer", "b.example": "warn"}
 
 
 def item(host: str) -> Evidence:

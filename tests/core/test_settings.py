@@ -18,6 +18,7 @@ from pydantic import SecretStr
 
 from research.application import Application
 from research.core.errors import ServiceError
+from research.core.events import UsageRecorded
 from research.core.providers import search_services, shipped_providers
 from research.core.records import Finding, Reflection, Report, Run, RunOptions, Task, Usage, ignore_event
 from research.core.settings import SettingError, Settings, apply_choices, load_settings
@@ -41,8 +42,8 @@ NUMBERS: dict[str, tuple[str, float, str, float]] = {
     "SIGHTLINE_MAX_TOKENS": ("max_tokens", 0, "20000", 20_000),
     "SIGHTLINE_MAX_COST": ("max_cost", 0.0, "0.05", 0.05),
     "SIGHTLINE_MAX_SECONDS": ("max_seconds", 0.0, "90", 90.0),
-    "SIGHTLINE_MAX_RUNS": ("runs_at_once", 100, "7", 7),
-    "SIGHTLINE_MAX_RUNS_EACH": ("runs_each", 20, "3", 3),
+    "SIGHTLINE_MAX_RUNS": ("max_runs", 100, "7", 7),
+    "SIGHTLINE_MAX_RUNS_EACH": ("max_runs_per_owner", 20, "3", 3),
     "SIGHTLINE_STARTS_PER_MINUTE": ("starts_per_minute", 30, "5", 5),
     "SIGHTLINE_SEARCH_TIMEOUT": ("search_timeout", 60.0, "1.5", 1.5),
     "SIGHTLINE_SEARCH_DELAY": ("search_delay", 0.0, "0.25", 0.25),
@@ -56,15 +57,15 @@ NUMBERS: dict[str, tuple[str, float, str, float]] = {
     "SIGHTLINE_REQUESTS_PER_MINUTE": ("requests_per_minute", 0, "15", 15),
     "GEMINI_DEEP_RESEARCH_TIMEOUT": ("deep_research_timeout", 1_800.0, "600.5", 600.5),
     "SIGHTLINE_RESULTS_PER_SEARCH": ("results_per_search", 8, "20", 20),
-    "AMAP_DAILY_SEARCHES": ("amap_daily", 100, "5000", 5_000),
-    "AMAP_DETAIL_CALLS": ("amap_details", 10, "3", 3),
-    "AMAP_TOOL_CALLS": ("amap_calls", 8, "12", 12),
+    "AMAP_DAILY_SEARCHES": ("amap_daily_searches", 100, "5000", 5_000),
+    "AMAP_DETAIL_CALLS": ("amap_detail_calls", 10, "3", 3),
+    "AMAP_TOOL_CALLS": ("amap_tool_calls", 8, "12", 12),
     "DATABASE_ROWS": ("database_rows", 1000, "50", 50),
     "DATABASE_TIMEOUT": ("database_timeout", 5.0, "2.5", 2.5),
     "AMAP_TIMEOUT": ("amap_timeout", 15.0, "2.5", 2.5),
-    "AMAP_CACHE_HOURS": ("amap_cache", 24.0, "1.5", 1.5),
+    "AMAP_CACHE_HOURS": ("amap_cache_hours", 24.0, "1.5", 1.5),
     "SIGHTLINE_PAGES_PER_SEARCH": ("pages_per_search", 0, "3", 3),
-    "SEARCH_CONTENT_MAX_LENGTH": ("report_content", 1_500, "0", 0),
+    "SEARCH_CONTENT_MAX_LENGTH": ("report_result_chars", 1_500, "0", 0),
 }
 MODELS = {
     "QUERY_GENERATOR_MODEL": "plan_model",
@@ -113,31 +114,32 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "AMAP_MCP": ("amap_mcp", "memory", " NPM", "npm"),
     "SIGHTLINE_CHECK": ("check", "rules", " Model", "model"),
     "SIGHTLINE_REPAIR": ("repair", "off", " Rewrite", "rewrite"),
-    "SIGHTLINE_SOURCES": ("usual_sources", "", " Web , library,web", "web,library"),
+    "SIGHTLINE_SOURCES": ("default_sources", "", " Web , library,web", "web,library"),
     "SIGHTLINE_REPORT_SOURCES": ("report_sources", "", "news", "news"),
     "SIGHTLINE_WORKERS": ("workers", "auto", " 3", "3"),
-    "SIGHTLINE_APPROVE_PLAN": ("approve_plan", "off", " On", "on"),
-    "SIGHTLINE_CLARIFY": ("clarify", "on", " Off", "off"),
+    "SIGHTLINE_APPROVE_PLAN": ("approve_plan", False, " On", True),
+    "SIGHTLINE_CLARIFY": ("clarify", True, " Off", False),
     "NEWS_FEEDS": ("news_feeds", "", " http://f.test/a,http://f.test/b?c=1,2\n", "http://f.test/a http://f.test/b?c=1,2"),
     "SIGHTLINE_CONTEXT_LENGTH": ("context_length", "", " openai:Qwen3=9000 ,8192,", "openai:qwen3=9000, 8192"),
-    "NEWS_GDELT": ("news_gdelt", "off", " On", "on"),
-    "SIGHTLINE_OPEN_SOURCES": ("open_sources", "off", " On", "on"),
+    "NEWS_GDELT": ("news_gdelt", False, " On", True),
+    "SIGHTLINE_OPEN_SOURCES": ("open_sources", False, " On", True),
     "SIGHTLINE_OUTLETS": ("outlets", "", " BBC, un-zh bbc\n", "bbc,un-zh"),
     "SIGHTLINE_DOMAINS": ("domains", "", "prefer gov.cn; avoid x.example", "prefer gov.cn; avoid x.example"),
     "SIGHTLINE_CONTACT": ("contact", "", " me@example.org", "me@example.org"),
     "OUTPUT_DIR": ("output_dir", Path("query_engine_streamlit_reports"), " /some where/reports ", Path("/some where/reports")),
-    "SAVE_INTERMEDIATE_STATES": ("save_states", "on", " False", "off"),
+    "SAVE_INTERMEDIATE_STATES": ("save_states", True, " False", False),
+    "LOG_LEVEL": ("log_level", "info", "WARNING", "warning"),
     "MAP_TILES": ("map_tiles", "osm", "Off", "off"),
-    "SIGHTLINE_DATABASES": ("database_file", "", "off", "off"),
+    "SIGHTLINE_DATABASES": ("databases_file", "", "off", "off"),
     "SIGHTLINE_MCP_CONFIG": ("mcp_config", "", "off", "off"),
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": ("otlp_traces_url", "", "http://127.0.0.1:8/in", "http://127.0.0.1:8/in"),
     "OTEL_TRACES_EXPORTER": ("traces_exporter", "otlp", " None", "none"),
     "OTEL_SDK_DISABLED": ("otel_disabled", "false", " True", "true"),
     "GEMINI_THINKING": ("gemini_thinking", "", " plan = Low, WRITE=high,", "plan=low, write=high"),
-    "GEMINI_URL_CONTEXT": ("gemini_pages", "on", " False", "off"),
+    "GEMINI_URL_CONTEXT": ("gemini_url_context", True, " False", False),
     "GEMINI_DEEP_RESEARCH": ("deep_research", "deep-research-preview-04-2026", "deep-research-max-preview-04-2026", "deep-research-max-preview-04-2026"),
     "WEB_SEARCH": ("web_search", "auto", " Tavily , wikipedia,", "tavily,wikipedia"),
-    "DATABASE_SAMPLES": ("database_samples", "on", " False", "off"),
+    "DATABASE_SAMPLES": ("database_samples", True, " False", False),
     "DATABASE_URL": ("database_url", SecretStr(""), "sqlite:////some where/shop.db", SecretStr("sqlite:////some where/shop.db")),
     "STORE_URL": ("store_url", SecretStr(""), "postgres://host:5/runs", SecretStr("postgresql+psycopg://host:5/runs")),
     **{name: (field, SecretStr(""), "k-0123456789abcdef", SecretStr("k-0123456789abcdef")) for name, field in KEYS.items()},
@@ -163,14 +165,16 @@ def test_every_setting_is_read_from_the_environment_and_shown(tmp_path: Path) ->
     fields = {field for field, *_ in VALUES.values()} | {
         "data_dir",
         "child_env",
-        "capped",
+        "operator_limits",
         "providers",
-        "more",
-        "of_sources",
-        "desk_domains",
+        "provider_settings",
+        "known_sources",
+        "source_settings",
+        "shared_domains",
         "servers",
-        "unusable",
-        "listed",
+        "invalid_servers",
+        "configured_databases",
+        "renamed",
     }
     assert fields == set(Settings.model_fields)
     shown = [name for name, _ in load_settings({}, data_dir=tmp_path).display_values()]
@@ -184,6 +188,7 @@ def test_what_is_shown_of_a_setting_is_its_value(name: str) -> None:
     _, _, raw, value = VALUES[name]
     shown = dict(load_settings({name: raw}).display_values())[name]
     value = value.get_secret_value() if isinstance(value, SecretStr) else value
+    value = {True: "on", False: "off"}[value] if isinstance(value, bool) else value
     assert shown.removesuffix(" s") == (f"{value:g}" if isinstance(value, float) else str(value))
 
 
@@ -437,7 +442,7 @@ def test_a_search_service_that_there_is_not_is_refused_with_those_that_there_are
     ],
 )  # fmt: skip
 def test_feeds_are_named_by_addresses_or_by_the_path_of_a_list(raw: str, feeds: tuple[str, ...]) -> None:
-    assert load_settings({"NEWS_FEEDS": raw}).feeds == feeds
+    assert load_settings({"NEWS_FEEDS": raw}).feed_addresses == feeds
 
 
 @each_row("raw", ["ftp://a.test/x", "file:///etc/passwd", "http://", "http://a:x/", "http://[::1/", "https://a.test/ http://a.test:99999/"])  # fmt: skip
@@ -498,7 +503,7 @@ def test_of_a_key_that_is_not_set_nothing_is_shown() -> None:
      ("false", "off"), ("0", "off"), ("No", "off"), (" OFF ", "off")],
 )  # fmt: skip
 def test_states_are_switched_in_the_words_of_other_programs_too(raw: str, state: str) -> None:
-    assert load_settings({"SAVE_INTERMEDIATE_STATES": raw}).save_states == state
+    assert load_settings({"SAVE_INTERMEDIATE_STATES": raw}).save_states == (state == "on")
 
 
 def test_a_switch_that_is_neither_is_refused() -> None:
@@ -601,7 +606,7 @@ def test_the_tokens_and_the_money_of_a_run_end_its_searching(
     class Paid(ScriptedReasoner):
         async def reflect(self, *arguments: Any) -> Reflection:
             usage = Usage(stage="reflect", model="gemini:gemini-3.5-flash-lite", input=2_000)
-            arguments[-1]("usage", **usage.model_dump(mode="json"))
+            arguments[-1](UsageRecorded(**usage.model_dump()))
             return await super().reflect(*arguments)
 
     source, reasoner = ScriptedSource(), Paid(["a"], lambda round_: [f"after {round_}"])
@@ -635,7 +640,7 @@ def test_the_search_timeout_ends_a_search_that_hangs(start: Start) -> None:
 def test_the_search_delay_lies_between_announcing_a_search_and_doing_it(start: Start) -> None:
     source = ScriptedSource(usual=HANGS)
     runs, run = start(ScriptedReasoner(["a"]), source, search_delay=60)
-    until(lambda: "search" in [event.kind for event in runs.events(run.id)])
+    until(lambda: "task_started" in [event.kind for event in runs.events(run.id)])
     assert source.calls == []
     assert runs.store.searches(run.id) == []
     runs.stop(run.id)
@@ -958,15 +963,15 @@ def test_open_sources_are_asked_only_where_that_is_turned_on(tmp_path: Path) -> 
     assert opened.web_providers[-1] == "wikipedia"
     assert load_settings({"SIGHTLINE_OPEN_SOURCES": "on", "WEB_SEARCH": "off"}, data_dir=tmp_path).web_providers == ()
     mine = apply_choices(load_settings({}, data_dir=tmp_path), {"SIGHTLINE_OPEN_SOURCES": "on"})
-    assert mine.opened
+    assert mine.open_sources
 
 
 def test_outlets_that_are_picked_are_feeds_beside_ones_own() -> None:
     known = load_settings({}).known_outlets
-    assert load_settings({}).feeds == ()
-    assert load_settings({"SIGHTLINE_OUTLETS": "un-zh"}).feeds == (known["un-zh"].url,)
+    assert load_settings({}).feed_addresses == ()
+    assert load_settings({"SIGHTLINE_OUTLETS": "un-zh"}).feed_addresses == (known["un-zh"].url,)
     both = load_settings({"SIGHTLINE_OUTLETS": "bbc", "NEWS_FEEDS": f"{known['bbc'].url} http://f.test/a"})
-    assert both.feeds == (known["bbc"].url, "http://f.test/a")
+    assert both.feed_addresses == (known["bbc"].url, "http://f.test/a")
     with pytest.raises(SettingError, match="SIGHTLINE_OUTLETS has 'gazette'; there are bbc-zh, "):
         load_settings({"SIGHTLINE_OUTLETS": "bbc gazette"})
 

@@ -7,7 +7,8 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from research.citations.model_markdown import Node, parse_model_markdown
+from research.citations.markdown_parser import Node
+from research.citations.model_markdown import parse_model_markdown
 from research.citations.numbering import CitedAnswer, number_citations
 from research.citations.registry import EvidenceRegistry
 from research.core.records import Answer, Evidence, Passage, PassageReference, Report, Run, RunOptions

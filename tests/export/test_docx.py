@@ -15,7 +15,7 @@ from docx.oxml.ns import qn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from research.citations.model_markdown import Node
+from research.citations.markdown_parser import Node
 from research.citations.numbering import number_report_answer
 from research.export.document import ReportDocument, build_document, plain_text
 from research.export.docx import document_docx, report_docx

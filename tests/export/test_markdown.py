@@ -14,7 +14,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from research.citations.model_markdown import build_answer_tree
+from research.citations.answer_tree import build_answer_tree
 from research.citations.numbering import CitedAnswer, NumberedSpan, check_numbering, number_citations
 from research.citations.registry import collect_evidence, evidence_id
 from research.citations.support import SUPPORT_ACCURACY

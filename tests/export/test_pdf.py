@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pypdf import PdfReader
 from pypdf.generic import ContentStream
 
-from research.citations.model_markdown import Node
+from research.citations.markdown_parser import Node
 from research.citations.numbering import number_report_answer
 from research.core.records import Place
 from research.export.column_widths import fit_columns, split_into_bands

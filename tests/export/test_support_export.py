@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from mdit_py_plugins.footnote import footnote_plugin
 
-from research.citations.model_markdown import build_answer_tree
+from research.citations.answer_tree import build_answer_tree
 from research.citations.numbering import CitedAnswer, NumberedSpan, number_citations
 from research.citations.registry import collect_evidence, evidence_id
 from research.citations.support import SUPPORT_ACCURACY, AnswerSupport, CheckedSentence, check_support

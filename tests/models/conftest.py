@@ -12,6 +12,7 @@ import pytest_asyncio
 from pydantic import BaseModel
 
 from research.core import settings
+from research.core.events import RunEvent, dump_event
 from research.core.settings import Settings
 from research.models.chat import Chat
 from research.models.clients import ModelClients
@@ -52,8 +53,8 @@ class Heard:
     def __init__(self) -> None:
         self.told: list[tuple[str, dict[str, Any]]] = []
 
-    def __call__(self, kind: str, /, **data: Any) -> None:
-        self.told.append((kind, data))
+    def __call__(self, event: RunEvent, /) -> None:
+        self.told.append(dump_event(event))
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         return [data for told, data in self.told if told == kind]

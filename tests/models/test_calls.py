@@ -139,7 +139,7 @@ async def test_thoughts_before_json_are_left_out_even_if_only_their_end_is_marke
 async def test_a_stream_is_told_as_it_is_written_and_counted_once(wire: Wire) -> None:
     wire.server.fail("write", f"slow:{EMIT_INTERVAL_SECONDS}")
     found = await stream(wire, wire.chat())
-    told = wire.heard.of("text")
+    told = wire.heard.of("text_written")
     assert len(told) > 2
     assert "".join(part["text"] for part in told) == found.text
     assert (found.is_cut, found.error) == (False, None)
@@ -149,7 +149,7 @@ async def test_a_stream_is_told_as_it_is_written_and_counted_once(wire: Wire) ->
 async def test_chunks_that_come_fast_are_told_together(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("research.models.chat.EMIT_INTERVAL_SECONDS", 60)
     found = await stream(wire, wire.chat())
-    first, rest = (part["text"] for part in wire.heard.of("text"))
+    first, rest = (part["text"] for part in wire.heard.of("text_written"))
     assert first and rest and first + rest == found.text
 
 
@@ -160,11 +160,11 @@ async def test_a_stream_that_breaks_off_begins_anew(wire: Wire) -> None:
     wire.heard.told.clear()
     found = await stream(wire, chat)
     assert (found.text, found.error) == (whole, None)
-    told = wire.heard.of("text")
+    told = wire.heard.of("text_written")
     [restart] = [at for at, part in enumerate(told) if part.get("restart")]
     assert restart > 0
     assert "".join(part["text"] for part in told[restart:]) == whole
-    assert [data["reason"] for data in wire.heard.of("waiting")] == ["unreachable"]
+    assert [data["reason"] for data in wire.heard.of("retry_scheduled")] == ["unreachable"]
 
 
 @pytest.mark.parametrize("fault", ["midreset", "midclose", "midend", "miderror", "midbadjson"])
@@ -197,7 +197,7 @@ async def test_a_stream_that_fails_before_its_first_word_has_nothing_to_begin_an
 ) -> None:
     openai.server.fail("write", "503", times=1)
     await stream(openai, openai.chat())
-    assert not any(part.get("restart") for part in openai.heard.of("text"))
+    assert not any(part.get("restart") for part in openai.heard.of("text_written"))
 
 
 async def test_a_text_at_the_limit_of_output_is_cut_and_not_asked_for_again(wire: Wire) -> None:
@@ -212,7 +212,7 @@ async def test_thoughts_are_neither_told_nor_part_of_the_text(openai: Wire) -> N
     openai.server.brain.answer = "<think>\nHm, is it old?\n</think>\n\nThe tower is old."
     found = await stream(openai, openai.chat())
     assert found.text == "The tower is old."
-    assert "".join(part["text"] for part in openai.heard.of("text")) == found.text
+    assert "".join(part["text"] for part in openai.heard.of("text_written")) == found.text
 
 
 @pytest.mark.parametrize("shift", range(12))
@@ -221,7 +221,7 @@ async def test_thoughts_of_which_only_the_end_is_marked_are_taken_back(openai: W
     openai.server.brain.answer = thoughts + "</think>\n\nThe tower is old. 塔很古老。"
     found = await stream(openai, openai.chat())
     assert found.text == "The tower is old. 塔很古老。"
-    told = openai.heard.of("text")
+    told = openai.heard.of("text_written")
     begun = max(at for at, part in enumerate(told) if part.get("restart"))
     assert "".join(part["text"] for part in told[begun:]) == found.text
     openai.server.replay("any", completion(openai.server.brain.answer))
@@ -232,7 +232,7 @@ async def test_a_byte_order_mark_is_no_part_of_a_text(wire: Wire) -> None:
     wire.server.brain.answer = "塔很古老。"
     wire.server.fail("any", "bom")
     assert (await stream(wire, wire.chat())).text == "塔很古老。"
-    assert "".join(part["text"] for part in wire.heard.of("text")) == "塔很古老。"
+    assert "".join(part["text"] for part in wire.heard.of("text_written")) == "塔很古老。"
 
 
 async def test_a_text_that_begins_with_an_angle_bracket_is_whole(openai: Wire) -> None:
@@ -250,7 +250,7 @@ async def test_thoughts_alone_are_no_text(openai: Wire) -> None:
     with pytest.raises(ServiceError) as caught:
         await stream(openai, openai.chat())
     assert caught.value.reason == "unreachable"
-    assert openai.heard.of("text") == []
+    assert openai.heard.of("text_written") == []
 
 
 BLOCKED = {
@@ -300,12 +300,12 @@ async def test_a_pause_that_the_service_asks_for_is_kept_to_and_told(gemini: Wir
         await wire.colour(wire.chat())
         first, second = wire.server.log
         assert second.time - first.time >= 0.7
-        [told] = wire.heard.of("waiting")
+        [told] = wire.heard.of("retry_scheduled")
         assert told == {
             "stage": "check",
             "seconds": 0.7,
             "reason": "quota",
-            "what": f"{wire.name}:some-model",
+            "service": f"{wire.name}:some-model",
         }
 
 
@@ -330,7 +330,7 @@ async def test_a_pause_beyond_the_limit_is_not_waited_for_and_nothing_is_asked_u
         assert caught.value.reason == "quota"
         assert re.search(r"possible again in (1.3|2|1) s", caught.value.message)
     assert openai.server.calls() == 1
-    assert openai.heard.of("waiting") == []
+    assert openai.heard.of("retry_scheduled") == []
     over = openai.server.log[0].ended + 1.4
     await asyncio.to_thread(until, lambda: time.monotonic() > over)
     assert (await openai.colour(chat)).colour == "green"
@@ -354,7 +354,7 @@ async def test_the_setting_counts_attempts(openai: Wire, attempts: int) -> None:
     with pytest.raises(ServiceError):
         await openai.colour(openai.chat(f"asked-{attempts}-times", **own))
     assert openai.server.calls() == attempts
-    assert len(openai.heard.of("waiting")) == attempts - 1
+    assert len(openai.heard.of("retry_scheduled")) == attempts - 1
 
 
 @pytest.mark.parametrize(
@@ -369,7 +369,7 @@ async def test_what_repeating_cannot_help_is_asked_once(openai: Wire, fault: str
     with pytest.raises(ServiceError) as caught:
         await openai.colour(openai.chat(SIGHTLINE_MODEL_TIMEOUT="0.3", OPENAI_API_KEY=KEY))
     assert openai.server.calls() == calls
-    assert openai.heard.of("waiting") == []
+    assert openai.heard.of("retry_scheduled") == []
     assert KEY not in str(caught.value)
 
 
@@ -412,11 +412,11 @@ async def test_a_call_that_waits_for_its_turn_says_so_and_is_not_late(
     await chat.load_client()
     colours = await asyncio.gather(*(openai.colour(chat) for _ in range(3)))
     assert [colour.colour for colour in colours] == ["green"] * 3
-    queued = {"stage": "check", "what": "openai:some-model"}
-    told = [kind for kind, _ in openai.heard.told if kind in ("queued", "usage")]
-    assert told == ["queued", "queued", "usage", "queued", "usage", "queued", "usage"]
+    queued = {"stage": "check", "service": "openai:some-model"}
+    told = [kind for kind, _ in openai.heard.told if kind in ("rate_limit_wait", "usage")]
+    assert told == ["rate_limit_wait"] * 2 + ["usage", "rate_limit_wait"] * 2 + ["usage"]
     overs = (False, False, True, True)
-    assert openai.heard.of("queued") == [{**queued, "over": over} for over in overs]
+    assert openai.heard.of("rate_limit_wait") == [{**queued, "is_over": over} for over in overs]
 
 
 async def test_a_reply_that_trickles_in_is_over_with_the_deadline(openai: Wire) -> None:

@@ -242,7 +242,7 @@ async def test_a_prompt_too_long_is_made_shorter_and_asked_once_more(openai: Wir
     await fresh(openai, wording, 8_192)
     assert await asked(openai, way)
     assert [call.fault for call in openai.server.log] == ["too long", ""]
-    assert openai.heard.of("waiting") == []
+    assert openai.heard.of("retry_scheduled") == []
     assert len(openai.heard.of("usage")) == 1
     assert await asked(openai, way)  # and what was learnt is remembered
     assert [call.fault for call in openai.server.log] == ["too long", "", ""]
@@ -334,7 +334,7 @@ async def test_a_prompt_that_ollama_has_cut_is_asked_once_more_shorter(ollama: W
     assert ollama.server.calls() == 2
     first, second = ollama.server.log
     assert len(second.prompt) < len(first.prompt)
-    told = ollama.heard.of("text")
+    told = ollama.heard.of("text_written")
     [restart] = [at for at, part in enumerate(told) if part.get("restart")]
     assert "".join(part["text"] for part in told[restart:]) == reply.text
     assert len(ollama.heard.of("usage")) == 2
@@ -348,7 +348,7 @@ async def test_an_answer_is_kept_with_a_warning_where_the_server_counts_too_few_
     assert await asked(wire, way)
     assert wire.server.calls() == 1
     [warned] = wire.heard.of("prompt_undercounted")
-    assert warned["what"] == f"{wire.name}:of-length" and 0 < warned["tokens"] < 10_000
+    assert warned["service"] == f"{wire.name}:of-length" and 0 < warned["tokens"] < 10_000
     wire.server.reset()
     wire.heard.told.clear()
     assert await asked(wire, way)

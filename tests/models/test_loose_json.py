@@ -135,7 +135,7 @@ def test_a_part_of_another_type_is_read_as_what_it_can_only_mean(
 @each_row(
     ("part", "left_out"),
     [
-        ({"gap": {"what": "a", "why": "b"}}, ["gap"]),
+        ({"gap": {"service": "a", "why": "b"}}, ["gap"]),
         ({"gap": [[1], {}]}, ["gap"]),
         ({"gap": {"type": "string", "maxLength": 600}}, ["gap"]),
         ({"queries": 7}, ["queries"]),
@@ -272,13 +272,15 @@ def test_no_text_breaks_the_reading(text: str) -> None:
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_what_could_not_be_read_is_told_and_asked_for_no_second_time(wire: Wire) -> None:
-    odd = WHOLE | {"gap": {"what": "a", "why": "b"}, "queries": "a; b"}
+    odd = WHOLE | {"gap": {"service": "a", "why": "b"}, "queries": "a; b"}
     wire.server.brain.values["other"] = {}
     wire.server.brain.reply = lambda ask, fault="": repr(odd)
     found = await wire.chat().ask_json(PROMPT, SCHEMA, Plan, "plan", wire.heard)
     assert (found.gap, found.queries) == ("", ["a", "b"])
     assert wire.server.calls() == 1
-    assert wire.heard.of("parts_unreadable") == [{"stage": "plan", "what": f"{wire.name}:some-model", "parts": ["gap"]}]
+    assert wire.heard.of("parts_unreadable") == [
+        {"stage": "plan", "service": f"{wire.name}:some-model", "parts": ["gap"]}
+    ]
 
 
 LOOK = {

@@ -38,7 +38,7 @@ async def stream(wire: Wire, **env: str) -> Any:
 def told(wire: Wire) -> str:
     """The text as whoever follows it has it in the end."""
     text = ""
-    for part in wire.heard.of("text"):
+    for part in wire.heard.of("text_written"):
         text = part["text"] if part.get("restart") else text + part["text"]
     return text
 

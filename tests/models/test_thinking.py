@@ -73,8 +73,8 @@ async def test_a_model_that_refuses_levels_is_asked_without_from_then_on_and_tha
     for _ in range(2):
         await asked(gemini, chat, way, "plan")
     assert [bool(level) for level in gemini.server.levels] == [True, False, False]
-    told = {"stage": "plan", "what": f"gemini:without-levels-{way}", "level": "low"}
-    assert gemini.heard.of("unthinking") == [told]
+    told = {"stage": "plan", "service": f"gemini:without-levels-{way}", "level": "low"}
+    assert gemini.heard.of("thinking_unsupported") == [told]
     gemini.server.refuses = set()
     await asked(gemini, gemini.chat(f"another-{way}", GEMINI_THINKING="low"), way, "plan")
     assert gemini.server.levels[-1]
@@ -89,7 +89,7 @@ async def test_no_other_failure_is_blamed_on_the_level(gemini: Wire, fault: str)
     gemini.server.fail("any", "ok")
     await asked(gemini, chat, "text", "reflect")
     assert all(gemini.server.levels)
-    assert gemini.heard.of("unthinking") == []
+    assert gemini.heard.of("thinking_unsupported") == []
 
 
 async def test_a_schema_that_is_refused_beside_a_level_is_put_into_words_with_the_level(
@@ -118,5 +118,5 @@ async def test_a_search_goes_on_without_what_its_model_refuses(gemini: Wire, ref
     last = [name for tool in gemini.server.log[-1].body["tools"] for name in tool]
     assert last == ["googleSearch", *(["urlContext"] if "pages" not in refuses else [])]
     assert gemini.server.calls() == 2 + len(refuses)
-    [told] = gemini.heard.of("unthinking")
-    assert told == {"stage": "search", "what": f"gemini:{name}", "level": "low"}
+    [told] = gemini.heard.of("thinking_unsupported")
+    assert told == {"stage": "search", "service": f"gemini:{name}", "level": "low"}

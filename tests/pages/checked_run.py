@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from research.citations.registry import evidence_id
+from research.core.events import parse_event
 from research.core.records import (
     Answer,
     Evidence,
@@ -170,5 +171,5 @@ def put(store: Store, language: Language, written: Answer | None = None, known: 
         ("status", {"status": "done", "error": ""}),
     ]  # fmt: skip
     store.save_outcome(run_id, plan, (), written)
-    store.append_events(run_id, [(NOW, kind, data) for kind, data in told], "done")
+    store.append_events(run_id, [(NOW, parse_event(kind, data)) for kind, data in told], "done")
     return run_id

@@ -9,6 +9,7 @@ from typing import Any
 
 from research.agent.nodes.table import table_draft
 from research.citations.registry import evidence_id
+from research.core.events import parse_event
 from research.core.records import (
     Answer,
     Cell,
@@ -109,7 +110,7 @@ def keep(
         told += [("answer", {"quotes": 0, "cites": 9, "failures": 0})]
         told += [("status", {"status": "done", "error": ""})]
     store.save_outcome(run_id, plan, (), answer)
-    store.append_events(run_id, [(NOW, kind, data) for kind, data in told], status)
+    store.append_events(run_id, [(NOW, parse_event(kind, data)) for kind, data in told], status)
     return run_id
 
 

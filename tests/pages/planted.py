@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from research import Run, RunOptions, close_application, get_application
+from research.core.events import parse_event
 from research.core.records import Plan, RunStatus, Task
 from research.storage.store import Store
 from tests.pages import checked_run, filled_table
@@ -114,5 +115,5 @@ def _ended(store: Store, language: str, status: RunStatus) -> str:
         ("search", {"task": task.model_dump(mode="json")}),
         ("status", {"status": status, "error": error}),
     ]
-    store.append_events(made.id, [(now, kind, data) for kind, data in told], status)
+    store.append_events(made.id, [(now, parse_event(kind, data)) for kind, data in told], status)
     return made.id

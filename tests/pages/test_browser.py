@@ -315,11 +315,11 @@ class UnderWay:
         self.shown(page)
         assert self.server.count("run") == self.runs
         told = self.server.rows("select kind, count(*) from event where run=? group by kind", self.id)
-        assert dict(told)["search"] == self.server.count(
-            "(select distinct json_extract(data, '$.task.id') from event where run=? and kind='search')",
+        assert dict(told)["task_started"] == self.server.count(
+            "(select distinct json_extract(data, '$.task.id') from event where run=? and kind='task_started')",
             self.id,
         )
-        assert "found" not in dict(told)
+        assert "task_finished" not in dict(told)
         assert self.server.count("search where run=?", self.id) == 0
         assert self.server.rows("select status from run where id=?", self.id) == [("running",)]
 

@@ -16,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.run import chart, query_rows, steps
+from pages.run.activity import step_line
 from pages.run.answer import build_blocks, collect_row_cells, source_host
-from pages.run.progress import RunProgress, step_line
+from pages.run.progress import RunProgress
 from pages.shared import temporary_files
 from pages.shared.localization import create_translator
 from research import (

@@ -14,6 +14,7 @@ import pytest
 from research import Library
 from research.citations.model_markdown import parse_model_markdown
 from research.citations.registry import cites_by_address, evidence_id
+from research.core.events import parse_event
 from research.core.records import (
     Answer,
     Cell,
@@ -108,7 +109,7 @@ def keep(store: Store, run_id: str, texts: list[str], findings: list[Finding], s
         ("status", {"status": "done", "error": ""}),
     ]
     store.save_outcome(run_id, plan, (thought,), answer)
-    store.append_events(run_id, [(NOW, kind, data) for kind, data in told], "done")
+    store.append_events(run_id, [(NOW, parse_event(kind, data)) for kind, data in told], "done")
 
 
 def plant(folder: Path, url: str) -> None:
@@ -119,8 +120,8 @@ def plant(folder: Path, url: str) -> None:
         run = Run(id=f"question{n}", conversation=f"question{n}", owner="local", question=text[:1900],
                   options=RunOptions(), status="stopped", created=NOW)  # fmt: skip
         assert store.add_run(run, None, "0" * 32)
-        store.append_events(run.id, [(NOW, "status", {"status": "stopped", "error": text})], "stopped")
-        store.update_conversation(run.id, "local", title=texts[(n + 57) % len(texts)][:200])
+        store.append_events(run.id, [(NOW, parse_event("status", {"status": "stopped", "error": text}))], "stopped")
+        store.update_conversation(run.id, title=texts[(n + 57) % len(texts)][:200])
     found = [item(n, text, "news" if n % 2 else "web") for n, text in enumerate(texts)]
     spans: list[Span] = []
     for text, one in zip(texts, found, strict=True):

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from openpyxl import load_workbook
 
 from pages.shared.escaping import escape_markdown, markdown_link, web_url
-from pages.shared.place_map import encode_script_json
+from pages.shared.map_content import encode_script_json
 from research import Place, QueryResult, places_csv, places_geojson, places_kml
 from research.export.database_rows import rows_excel, rows_table
 from research.export.table_csv import table_csv

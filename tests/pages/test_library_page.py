@@ -244,7 +244,7 @@ def test_a_passage_is_shown_in_its_context_and_in_its_document(visit: Visit) -> 
     words = visitor.press(key).words
     assert "about item40" in words and "Part 40" in words
     assert "about item1." not in words
-    visitor.press("reader_back_page")
+    visitor.press("reader_page_back")
     assert "about item1." in visitor.words
     visitor.press("reader_back")
     assert english("library.documents") in visitor.words

@@ -13,6 +13,7 @@ import pytest
 
 from pages.shared import errors
 from research import Run, RunOptions, get_application
+from research.core.events import parse_event
 from research.core.records import Language
 from research.storage.history import RunKind, run_kind
 from tests.catalogue import LANGUAGES, WORDS
@@ -171,7 +172,7 @@ def test_documents_are_listed_though_the_time_of_one_cannot_be_read(column: str,
 def test_a_report_is_read_though_what_was_said_to_its_run_cannot_be(data: str, visit: Visit, folder: Path) -> None:
     store = get_application().runs.store
     put(store, GOOD)
-    store.append_events(GOOD, [(datetime.now(UTC), kind, {}) for kind in ("unclear", "instruction")])
+    store.append_events(GOOD, [(datetime.now(UTC), parse_event(kind, {})) for kind in ("unclear", "instruction")])
     change(folder, "update event set data=? where kind in ('unclear', 'instruction')", data)
     assert visit(run=GOOD).blocks("quote")
     assert visit("history").errors == []
@@ -182,7 +183,7 @@ def test_events_with_reasons_of_a_later_version_are_drawn(visit: Visit, folder: 
     for name, value in (("reason", "out of ink"), ("hint", "pray")):
         change(
             folder,
-            f"update event set data=json_set(data, '$.{name}', ?) where kind='found'", value,
+            f"update event set data=json_set(data, '$.{name}', ?) where kind='task_finished'", value,
         )  # fmt: skip
     assert "out of ink" in visit(run=GOOD).words
 

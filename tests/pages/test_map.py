@@ -21,7 +21,10 @@ from hypothesis import strategies as st
 from lxml import html as lxml_html
 from streamlit_folium import _get_feature_group_string
 
+from pages.shared import map_content, place_files, place_text
 from pages.shared import place_map as maps
+from pages.shared.localization import create_translator
+from pages.shared.paths import ASSETS_FOLDER
 from research import Place, Point, RecordedPlace, SearchArea
 from research.core.coordinates import distance_metres
 from tests.catalogue import WORDS
@@ -98,8 +101,8 @@ def hostile(n: int, text: str) -> RecordedPlace:
     )  # fmt: skip
 
 
-def drawn(*found: RecordedPlace, **known: Any) -> maps.MapContent:
-    return maps.MapContent(tuple(found), language="en", **known)
+def drawn(*found: RecordedPlace, **known: Any) -> map_content.MapContent:
+    return map_content.MapContent(tuple(found), language="en", **known)
 
 
 def points(found: dict[str, Any]) -> list[list[Any]]:
@@ -119,7 +122,7 @@ def test_the_numbers_of_the_map_are_those_of_the_list() -> None:
 def test_the_points_are_in_the_system_of_the_tiles_that_lie_under_them() -> None:
     spot = seen(lng=WANGFUJING.lng, lat=WANGFUJING.lat)
 
-    def shift(base: maps.BaseMap) -> list[float]:
+    def shift(base: map_content.BaseMap) -> list[float]:
         data = drawn(spot, search_areas=(WANGFUJING,), base_map=base).data
         at = [data["points"][0], data["circles"][0]]
         return [distance_metres(Point(lng, lat), Point(WANGFUJING.lng, WANGFUJING.lat)) for lat, lng, *_ in at]
@@ -144,8 +147,8 @@ def test_the_view_moves_only_for_other_places() -> None:
 
 
 def test_many_places_are_drawn_without_their_details() -> None:
-    assert len(points(drawn(*map(seen, range(maps.MAX_DETAILED_PLACES))).data)[0]) == 7
-    assert len(points(drawn(*map(seen, range(maps.MAX_DETAILED_PLACES + 1))).data)[0]) == 5
+    assert len(points(drawn(*map(seen, range(map_content.MAX_DETAILED_PLACES))).data)[0]) == 7
+    assert len(points(drawn(*map(seen, range(map_content.MAX_DETAILED_PLACES + 1))).data)[0]) == 5
 
 
 def test_a_balloon_says_what_is_known() -> None:
@@ -153,12 +156,12 @@ def test_a_balloon_says_what_is_known() -> None:
         category="food", type="餐饮服务;中餐厅;北京菜", address="王府井大街1号", district="东城区", city="北京市",
         distance=1234, rating=4.6, cost=60.0, hours="09:00-21:00", phone="010-1", sample=True,
     )  # fmt: skip
-    assert maps.detail_lines(full, "zh") == [
+    assert place_text.detail_lines(full, "zh") == [
         "餐饮 · 北京菜", "★ 4.6 · 人均 ¥60 · 1.2 km", "地址：北京市 东城区 王府井大街1号", "营业时间：09:00-21:00",
         "电话：010-1", WORDS["map.sample_note"][0],
     ]  # fmt: skip
-    assert maps.summary_line(full, maps.create_translator("en")) == "Food · ★ 4.6 · ¥60 per person · 1.2 km · Sample"
-    assert maps.detail_lines(place(rating=float("nan"), cost=float("inf")), "en") == ["Other"]
+    assert place_text.summary_line(full, create_translator("en")) == "Food · ★ 4.6 · ¥60 per person · 1.2 km · Sample"
+    assert place_text.detail_lines(place(rating=float("nan"), cost=float("inf")), "en") == ["Other"]
 
 
 @each_row(
@@ -166,7 +169,7 @@ def test_a_balloon_says_what_is_known() -> None:
     [(None, ""), (0, "0 m"), (999, "999 m"), (1000, "1 km"), (2540, "2.5 km")],
 )
 def test_distances_are_written_as_people_do(metres_: int | None, shown: str) -> None:
-    assert maps.format_distance(metres_) == shown
+    assert place_text.format_distance(metres_) == shown
 
 
 @each_row(
@@ -187,7 +190,7 @@ def test_distances_are_written_as_people_do(metres_: int | None, shown: str) -> 
 )
 def test_only_addresses_on_the_web_become_links(url: str, good: bool) -> None:
     found = seen(url=url, photos=(url,))
-    assert len(maps.place_links(found, maps.create_translator("en"))) == (2 if good else 0)
+    assert len(place_text.place_links(found, create_translator("en"))) == (2 if good else 0)
 
 
 def test_what_is_not_known_comes_last_in_any_order() -> None:
@@ -245,24 +248,26 @@ def test_boxes_say_nothing_about_places_that_are_not_in_the_list() -> None:
 
 @each_row("text", HOSTILE)
 def test_json_in_a_script_is_what_it_was(text: str) -> None:
-    made = maps.encode_script_json({"x": [text, {"y": text}]})
+    made = map_content.encode_script_json({"x": [text, {"y": text}]})
     assert json.loads(made) == {"x": [text, {"y": text}]}
     assert not re.search("[<>&_\u2028\u2029]|\\{[{%#]", made)
 
 
 @given(st.text())
 def test_any_text_comes_back_from_json_in_a_script(text: str) -> None:
-    assert json.loads(maps.encode_script_json([text])) == [text]
+    assert json.loads(map_content.encode_script_json([text])) == [text]
 
 
 def test_half_a_surrogate_pair_breaks_nothing() -> None:
-    assert json.loads(maps.encode_script_json(["a\ud800b"])) == ["a?b"]
+    assert json.loads(map_content.encode_script_json(["a\ud800b"])) == ["a?b"]
 
 
 def test_the_frame_gets_every_text_unchanged() -> None:
     """Through folium's templates and streamlit-folium's rewriting of names."""
     one = drawn(*(hostile(n, text) for n, text in enumerate(HOSTILE)), base_map="osm")
-    source = _get_feature_group_string(maps.create_layer(one, {"n": 1, "lines": HOSTILE}), maps.create_empty_map())
+    source = _get_feature_group_string(
+        map_content.create_layer(one, {"n": 1, "lines": HOSTILE}), map_content.create_empty_map()
+    )
     (call,) = re.findall(r"sightline\.show\(window\.map, (.*)\);", source)
     decoder = json.JSONDecoder()
     told, end = decoder.raw_decode(call)
@@ -273,19 +278,19 @@ def test_the_frame_gets_every_text_unchanged() -> None:
 
 
 def test_every_file_of_a_map_lies_among_the_assets() -> None:
-    found = maps.create_empty_map()
+    found = map_content.create_empty_map()
     for _, url in [*found.default_js, *found.default_css]:
-        assert url.startswith(maps._ASSETS_URL)
-        assert (maps.ASSETS_FOLDER / url.removeprefix(maps._ASSETS_URL)).is_file()
-    assert {path.name for path in (maps.ASSETS_FOLDER / "leaflet").glob("LICENSE*")} == {
+        assert url.startswith(map_content._ASSETS_URL)
+        assert (ASSETS_FOLDER / url.removeprefix(map_content._ASSETS_URL)).is_file()
+    assert {path.name for path in (ASSETS_FOLDER / "leaflet").glob("LICENSE*")} == {
         "LICENSE-leaflet.txt", "LICENSE-markercluster.txt",
     }  # fmt: skip
 
 
 def test_what_is_drawn_loads_nothing_from_elsewhere() -> None:
-    found = maps.create_empty_map()
-    found.add_child(maps.create_layer(drawn(seen()), None))
-    assert maps.require_local_assets(found) is found
+    found = map_content.create_empty_map()
+    found.add_child(map_content.create_layer(drawn(seen()), None))
+    assert map_content.require_local_assets(found) is found
 
 
 @each_row(
@@ -293,24 +298,24 @@ def test_what_is_drawn_loads_nothing_from_elsewhere() -> None:
     [folium.Map, MarkerCluster, lambda: FastMarkerCluster([]), lambda: folium.FeatureGroup().add_child(MarkerCluster())],
 )  # fmt: skip
 def test_an_element_that_loads_something_from_elsewhere_is_refused(foreign: Any) -> None:
-    found = maps.create_empty_map().add_child(foreign())
+    found = map_content.create_empty_map().add_child(foreign())
     with pytest.raises(ValueError, match="loads https://"):
-        maps.require_local_assets(found)
+        map_content.require_local_assets(found)
 
 
 @each_row("url", ["//cdn.example/x.js", "HTTP://x/y.js", "\\\\x\\y.js", "data:text/javascript,1"])
 def test_no_spelling_of_another_host_passes(url: str) -> None:
-    found = maps.create_empty_map()
+    found = map_content.create_empty_map()
     found.default_js = [("x", url)]
     with pytest.raises(ValueError, match="loads"):
-        maps.require_local_assets(found)
+        map_content.require_local_assets(found)
 
 
 # The map as a file
 
 
 def page(*found: RecordedPlace, title: str = "王府井的地方", **known: Any) -> str:
-    return maps.build_html_map(found, (WANGFUJING,), title, "zh", **known)
+    return place_files.build_html_map(found, (WANGFUJING,), title, "zh", **known)
 
 
 def test_the_file_needs_nothing_and_may_load_nothing() -> None:
@@ -338,7 +343,7 @@ def test_the_file_is_in_the_visitors_language_and_keeps_its_chinese() -> None:
     assert '<html lang="zh-CN">' in made
     assert made.count("故宫博物院") == 2  # on the map and in the list
     assert "<title>王府井的地方</title>" in made
-    assert '<html lang="en">' in maps.build_html_map([seen(1)], (), "x", "en")
+    assert '<html lang="en">' in place_files.build_html_map([seen(1)], (), "x", "en")
 
 
 def test_hostile_texts_are_texts_in_the_file() -> None:
@@ -360,7 +365,7 @@ def test_the_file_leaves_out_what_is_nowhere_and_says_how_many_there_are() -> No
 
 def test_a_map_as_a_file_says_that_its_search_was_widened() -> None:
     wider = WANGFUJING.model_copy(update={"asked": 1000})
-    made = maps.build_html_map([seen(1)], (wider,), "x", "en")
+    made = place_files.build_html_map([seen(1)], (wider,), "x", "en")
     assert "Nothing within 1 km of 王府井; the search was widened to 3 km." in made
 
 
@@ -436,7 +441,7 @@ def test_the_tiles_that_are_drawn_are_those_that_the_frame_may_show(
 ) -> None:
     wanted = {
         tile["url"].split("/{")[0].split("/appmaptile")[0].replace("{s}", part)
-        for tile in maps.TILE_LAYERS.values()
+        for tile in map_content.TILE_LAYERS.values()
         for part in tile.get("subdomains", " ")
     }
     assert set(with_tiles["hosts"]) == wanted

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pages.shared.place_map import MAX_DETAILED_PLACES, build_html_map
+from pages.shared.map_content import MAX_DETAILED_PLACES
+from pages.shared.place_files import build_html_map
 from research import Evidence, RecordedPlace
 from research.storage.store import Store
 from tests.catalogue import WORDS

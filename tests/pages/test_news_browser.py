@@ -14,7 +14,7 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 
-from pages.run.coverage import TONE_COLORS
+from pages.run.coverage_charts import TONE_COLORS
 from tests.catalogue import WORDS
 from tests.pages.conftest import KEY
 from tests.pages.serving import Server, settled

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import pandas as pd
 import pytest
 
-from pages.run import coverage, plan
+from pages.run import coverage, coverage_charts, plan
 from research import (
     Finding,
     Part,
@@ -236,7 +236,7 @@ def test_a_chinese_report_is_shown_in_chinese(visit: Visit, reported: Callable[.
     assert WORDS["coverage.title"][0] in visitor.words
     assert f"{TODAY.year}年{TODAY.month}月{TODAY.day}日" in visitor.words
     assert "None" not in visitor.words
-    assert set(visitor.table("headline")["tone"]) <= {WORDS[f"tone.{n}"][0] for n in coverage.TONES}
+    assert set(visitor.table("headline")["tone"]) <= {WORDS[f"tone.{n}"][0] for n in coverage_charts.TONES}
 
 
 @pytest.mark.slow
@@ -275,24 +275,31 @@ def report_of(*stories: Story, language: str = "en", **more: Any) -> Report:
 def test_stories_have_lanes_in_which_none_lies_on_another() -> None:
     day = date(2026, 11, 1)
     spans = [(0, 3), (0, 0), (1, 1), (2, 5), (4, 4), (9, 9)]
-    found = coverage.assign_lanes([(day + timedelta(a), day + timedelta(b)) for a, b in spans])
+    found = coverage_charts.assign_lanes([(day + timedelta(a), day + timedelta(b)) for a, b in spans])
     assert found == [0, 1, 1, 1, 0, 0]
 
 
+def points(report: Report) -> pd.DataFrame:
+    assert report.answer
+    assert report.answer.coverage
+    return coverage_charts.timeline_points(report.answer.coverage.stories, report.answer.language)
+
+
 def chart(report: Report) -> dict[str, Any]:
-    table = coverage.timeline_points(report)
-    told = coverage.build_timeline(table, coverage._report_language(report)).to_dict()
+    table = points(report)
+    assert report.answer
+    told = coverage_charts.build_timeline(table, report.answer.language).to_dict()
     assert isinstance(told, dict)
     return told
 
 
 def test_a_timeline_speaks_the_language_of_its_report() -> None:
     stories = [story(1, date(2026, 11, 1), date(2026, 11, 4)), story(2, None)]
-    table = coverage.timeline_points(report_of(*stories))
+    table = points(report_of(*stories))
     assert list(table["when"]) == ["1 Nov 2026 – 4 Nov 2026"]
     assert list(table["tone"]) == ["neutral"]
     chinese = report_of(*stories, language="zh")
-    assert list(coverage.timeline_points(chinese)["when"]) == ["2026年11月1日 – 2026年11月4日"]
+    assert list(points(chinese)["when"]) == ["2026年11月1日 – 2026年11月4日"]
     text = json.dumps(chart(chinese), ensure_ascii=False)
     assert all(word in text for word in ("正面", "中性", "负面", "%-m月%-d日", "标题"))
     assert "positive" not in text
@@ -303,9 +310,9 @@ def test_a_timeline_can_be_drawn_of_any_length(days: int) -> None:
     first = date(2025, 1, 1)
     stories = [story(n, first + timedelta(n * days // 59)) for n in range(60)]
     told = chart(report_of(*stories))
-    assert told["height"] <= coverage.HEIGHT_RANGE_PIXELS[1]
+    assert told["height"] <= coverage_charts.HEIGHT_RANGE_PIXELS[1]
     axis = told["layer"][0]["encoding"]["x"]["axis"]
-    assert 1 <= len(axis["values"]) <= coverage.MAX_TICKS + 2
+    assert 1 <= len(axis["values"]) <= coverage_charts.MAX_TICKS + 2
 
 
 def test_a_hostile_headline_is_a_value_and_nothing_else() -> None:
@@ -327,7 +334,7 @@ def test_a_hostile_headline_is_a_value_and_nothing_else() -> None:
 
 
 def test_tones_are_counted() -> None:
-    told = coverage.build_tone_chart(Counter({"negative": 2}), "zh").to_dict()
+    told = coverage_charts.build_tone_chart(Counter({"negative": 2}), "zh").to_dict()
     (rows,) = told["datasets"].values()
     assert rows == [
         {"tone": "正面", "count": 0}, {"tone": "中性", "count": 0}, {"tone": "负面", "count": 2},
@@ -447,7 +454,7 @@ def test_a_topic_is_watched_from_its_report_and_looked_at_again(visit: Visit, re
     page.at.run()
     update = get_application().runs.recent_runs(limit=1)[0]
     assert update.options.updates == run.id
-    assert [event.kind for event in get_application().runs.follow(update.id)][-1] == "status"
+    assert [event.kind for event in get_application().runs.follow(update.id)][-1] == "status_changed"
     assert english("watch.nothing") in visit(run=update.id).words
     other = visit("news")
     assert english("watch.same") in other.words
@@ -459,12 +466,14 @@ def test_a_topic_is_watched_from_its_report_and_looked_at_again(visit: Visit, re
 CHANGES = """
 from types import SimpleNamespace as N
 from pages.run import watch
-watch.draw_changes([
+def report(*changes):
+    return N(answer=N(coverage=N(compared="abc", changes=changes)))
+watch.draw_changes(report(
     N(kind="new", headline="A *new* story", before=None, after=None),
     N(kind="figure", headline="Fares", before=N(text="3%", outlet="post"), after=N(text="4%", outlet="")),
     N(kind="gone", headline="<b>Old</b>", before=None, after=None),
-], "abc")
-watch.draw_changes([], "abc")
+))
+watch.draw_changes(report())
 """
 
 

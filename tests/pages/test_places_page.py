@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import place_map as maps
+from pages.shared import place_text
 from research import Evidence, Place, Point, RunOptions, close_application, get_application
 from tests.catalogue import WORDS
 from tests.pages.conftest import KEY
@@ -68,7 +68,7 @@ def names(visitor: Visitor) -> list[str]:
 def select(visitor: Visitor, *wanted: str) -> Visitor:
     """Ticks places by name, as a click on their boxes does."""
     known = [item.place for item in get_application().store.recorded_places("local")]
-    found = {name: p.id for p in known for name in (p.name, maps.display_name(p, "en"))}
+    found = {name: p.id for p in known for name in (p.name, place_text.display_name(p, "en"))}
     state = {"picked": "", "turn": 0, "since": 0, "ticked": {found[name] for name in wanted}}
     visitor.at.session_state["on_map_all"] = state
     return visitor.look()
@@ -92,7 +92,7 @@ def known(folder: Path, *places: Place, owner: str = "local") -> None:
 def place(n: int, **more: Any) -> Place:
     base = {
         "id": f"p{n}", "name": f"Place {n}", "lng": 116.4 + n % 71 / 500, "lat": 39.9 + n % 67 / 500,
-        "provider": "amap", "category": maps.CATEGORY_NAMES[n % 8], "city": ("北京市", "上海市")[n % 2],
+        "provider": "amap", "category": place_text.CATEGORY_NAMES[n % 8], "city": ("北京市", "上海市")[n % 2],
         "rating": 3.0 + n % 20 / 10, "cost": float(n % 200), "distance": n, "address": f"{n} Road",
     }  # fmt: skip
     return Place(**(base | more))
@@ -303,7 +303,7 @@ def test_a_day_with_amap_is_measured_along_the_ways(visit: Visit, amap: FakeAmap
     found = ways(visitor)
     for line, leg in zip(found, route.legs, strict=True):
         assert line.startswith(english(f"map.{leg.means}"))
-        assert maps.format_distance(leg.metres) in line
+        assert place_text.format_distance(leg.metres) in line
     assert "右转进入南池子大街" in visitor.words
     assert english("places.straight_help") not in visitor.words
     assert '"means":"walking"' in drawn(visitor, 1)
@@ -322,7 +322,7 @@ def test_distances_between_the_selected_are_a_table(visit: Visit, amap: FakeAmap
     rows = [line.strip("| ").split(" | ") for line in table.splitlines()[2:]]
     for a, row in enumerate(rows):
         for b, cell in enumerate(row[1:]):
-            assert cell.split(" · ")[0] == (maps.format_distance(found.metres[a][b]) or "–")
+            assert cell.split(" · ")[0] == (place_text.format_distance(found.metres[a][b]) or "–")
     visitor.press("places_clear")
     assert english("places.table_help", means="") not in visitor.words
 
@@ -432,7 +432,7 @@ def report_page() -> None:
 
     from pages.shared import place_map as maps
 
-    st.session_state.drawn = maps.draw_report(st.session_state.report, "report")
+    maps.draw_report(st.session_state.report)
 
 
 @pytest.mark.slow
@@ -446,9 +446,8 @@ def test_a_report_draws_its_places_with_their_centres_and_files(folder: Path) ->
     at.session_state.report = report
     at.run()
     assert [problem.message for problem in at.exception] == []
-    assert at.session_state.drawn
     told = json.loads(at.get("bidi_component")[0].proto.json)
-    found = {maps.display_name(item.place, "en") for item in report.evidence if item.place}
+    found = {place_text.display_name(item.place, "en") for item in report.evidence if item.place}
     assert {row[1] for row in told["rows"]} == found != set()
     frame = json.loads(at.get("component_instance")[0].proto.json_args)
     assert "王府井 · " in frame["feature_group"]
@@ -456,7 +455,7 @@ def test_a_report_draws_its_places_with_their_centres_and_files(folder: Path) ->
     assert len(at.get("download_button")) == 4
     at.session_state.report = report.model_copy(update={"findings": ()})
     at.run()
-    assert not at.session_state.drawn
+    assert not at.get("bidi_component")
     assert len(at.get("component_instance")) == 0
 
 
@@ -501,4 +500,4 @@ def test_the_page_is_chinese_for_a_chinese_visitor(folder: Path, visit: Visit) -
 def test_coordinates_are_read_in_the_ways_people_write_them(
     folder: Path, text: str, found: tuple[float, float] | None
 ) -> None:
-    assert maps.parse_coordinates(text) == found
+    assert place_text.parse_coordinates(text) == found

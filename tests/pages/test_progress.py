@@ -9,8 +9,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.run.progress import RunProgress, summarize
+from pages.run.activity import summarize
+from pages.run.progress import RunProgress
 from research import Event, Run, RunOptions
+from research.core.events import dump_event, parse_event
 from research.core.records import RunStatus
 from tests.tables import each_row
 
@@ -41,7 +43,7 @@ def events(*told: tuple[str, dict[str, Any]], step: float = 1.0) -> list[Event]:
     number = count(1)
     return [
         Event(run="r", seq=(n := next(number)), time=START + timedelta(seconds=step * (n - 1)),
-              kind=kind, data=data)
+              data=parse_event(kind, data))
         for kind, data in told
     ]  # fmt: skip
 
@@ -191,11 +193,11 @@ def test_without_anything_that_is_paid_for_no_money_is_mentioned() -> None:
 def test_the_text_grows_as_it_is_written_and_begins_anew_where_the_model_does() -> None:
     texts = [RunProgress().apply(WHOLE[:n]).draft_text for n in range(20, 26)]
     assert texts == ["", "", "The to", "The to", "A tower", "A tower stands."]
-    assert RunProgress().apply(WHOLE).handles == {"ab12": ["e1", "p1"]}
+    assert RunProgress().apply(WHOLE).handles == {"ab12": ("e1", "p1")}
 
 
 def test_a_run_that_goes_on_writes_its_text_from_the_beginning() -> None:
-    again = events(*((e.kind, e.data) for e in WHOLE[:-2]), ("writing", {}))
+    again = events(*(dump_event(e.data) for e in WHOLE[:-2]), ("writing", {}))
     assert RunProgress().apply(again).draft_text == ""
 
 

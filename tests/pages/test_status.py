@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from pages.shared.localization import format_day_in
+from pages.shared.locale_format import format_day
 from pages.status.cards import build_cards
 from research import DatabaseSchema, Readiness, Usage, close_application, get_application, prices_as_of, sources_by_name
+from research.core.events import parse_event
 from tests.catalogue import WORDS
 from tests.pages.visitor import Visitor
 from tests.runtime.test_store import run
@@ -80,7 +81,7 @@ def test_each_role_is_shown_with_its_setting_and_its_model(
     visitor = visit("status")
     assert english("status.models_text") in visitor.words
     assert english("status.reasoner_text") not in visitor.words
-    assert english("status.prices", date=format_day_in(prices_as_of(), "en")) in visitor.words
+    assert english("status.prices", date=format_day(prices_as_of(), "en")) in visitor.words
     ready, missing = english("status.set"), english("status.needs", setting="GEMINI_API_KEY")
     unknown = english("status.unknown")
     columns = ["role", "setting", "model", "input", "output", "search", "state"]
@@ -257,7 +258,9 @@ def test_what_was_used_is_told_as_sums_and_as_a_table(visit: Visit, folder: Path
     known = Usage(stage="write", model="gemini:x", input=1_000, output=20, cost=1.25, estimated=True)
     unknown = Usage(stage="search", model="tavily", searches=3)
     for key in ("one", "two"):
-        store.append_events(key, [(now, "usage", used.model_dump(mode="json")) for used in (known, unknown)])
+        store.append_events(
+            key, [(now, parse_event("usage", used.model_dump(mode="json"))) for used in (known, unknown)]
+        )
     visitor = visit("status")
     assert [metric.value for metric in visitor.at.metric] == ["≥ $1.25", "1,020", "3"]
     assert english("spending.unpriced", n=1, models="tavily") in visitor.words

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from pytest import MonkeyPatch
 
-from pages.run import answer, conflicts, downloads, sources
-from pages.run import support as standing
+from pages.run import answer, conflicts, downloads, sources, support_texts
 from pages.shared.escaping import escape_markdown
 from research import (
     EXPORT_FORMATS,
@@ -152,7 +151,7 @@ def test_a_sentence_that_its_source_takes_back_is_shown_beside_what_the_source_s
     text = "Smoking is legal."
     lack = SupportGap(kind="words", text=text, found="smoking is legally restricted")
     sentence = CheckedSentence(at=0, text=text, status="unclear", lacks=(lack,))
-    (why,) = standing.gap_texts(sentence, numbered)
+    (why,) = support_texts.gap_texts(sentence, numbered)
     assert "smoking is legally restricted" in why
 
 
@@ -161,7 +160,7 @@ def test_what_a_model_holds_against_a_sentence_is_told(run_id: str, visit: Visit
     visit(run=run_id, lang="en")
     _, numbered = report_of(run_id)
     sentence = CheckedSentence(at=0, text="It has 70 gates.", status="unclear", ruled=True, reason="no gates")
-    assert standing.gap_texts(sentence, numbered) == ["the model’s reason: no gates"]
+    assert support_texts.gap_texts(sentence, numbered) == ["the model’s reason: no gates"]
 
 
 @pytest.mark.slow
@@ -191,7 +190,7 @@ def test_the_line_is_in_the_language_of_the_page(run_id: str, visit: Visit) -> N
 
 def test_an_answer_of_quotes_is_told_as_one() -> None:
     told = [CheckedSentence(at=n, text="A quote.", status="quoted") for n in range(3)]
-    assert standing.counts_text(AnswerSupport(sentences=tuple(told))) == WORDS["support.quoted"][1].format(n=3)
+    assert support_texts.counts_text(AnswerSupport(sentences=tuple(told))) == WORDS["support.quoted"][1].format(n=3)
 
 
 @pytest.mark.slow
@@ -212,7 +211,7 @@ def test_support_is_worked_out_once_for_a_run(run_id: str, visit: Visit, monkeyp
         calls.append(numbered)
         return check_support(numbered)
 
-    monkeypatch.setattr(standing, "check_support", counted)
+    monkeypatch.setattr(support_texts, "check_support", counted)
     visitor = visit(run=run_id)
     visitor.look().look()
     assert len(calls) == 1
@@ -267,7 +266,7 @@ def test_the_text_of_sources_stays_text(folder: Path, visit: Visit) -> None:
 def test_a_source_knows_the_sentences_that_use_it(run_id: str) -> None:
     _, numbered = report_of(run_id)
     known = check_support(numbered)
-    told = standing.source_uses(known, numbered)
+    told = support_texts.source_uses(known, numbered)
     assert {n: len(used) for n, used in told.items()} == {
         str(s.number): len(known.citing(s.number)) for s in numbered.sources
     }

@@ -139,6 +139,27 @@ def test_a_table_set_up_by_hand_tells_its_costs_and_is_filled(visit: Visit) -> N
     assert 0 < len(made) <= searches
 
 
+@pytest.mark.parametrize(("locale", "language"), [("zh-CN", 0), ("en-US", 1)])
+def test_columns_that_cannot_be_used_as_they_are_have_a_warning_beside_the_editor(
+    visit: Visit, locale: str, language: int
+) -> None:
+    visitor = only_library(visit("tables", locale=locale))
+    columns(visitor, {"name": "Ticket"})
+    assert not visitor.at.warning
+    columns(
+        visitor,
+        {"name": "Kind *x*", "type": "choice", "choices": "park"},
+        {"name": " ", "question": "Is it *open*?"},
+        {"name": "Size", "type": "choice", "choices": "small; large"},
+        {"name": ""},
+    )
+    (warning,) = visitor.at.warning
+    assert warning.value.replace("\\", "").splitlines() == [
+        f"- {WORDS['tables.column_choices'][language].format(name='Kind *x*')}",
+        f"- {WORDS['tables.column_unnamed'][language].format(text='Is it *open*?')}",
+    ]
+
+
 def told_costs(visitor: Visitor) -> tuple[int, int]:
     """Cells and searches as the page tells them before anything is started."""
     (line,) = [one.value for one in visitor.at.caption if "at most" in one.value]

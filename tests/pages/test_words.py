@@ -11,18 +11,23 @@ import pytest
 
 from pages.history.filters import PERIODS, STATUS_GROUPS
 from pages.run import answer
+from pages.run.chart import ChartKind
 from pages.run.downloads import FORMAT_GROUPS
 from pages.shared import help_topics, tour
 from pages.shared.localization import format_size
+from pages.shared.place_map import BASE_MAPS, SORT_ORDERS, TRAVEL_MODE_ICONS
+from pages.shared.place_text import CATEGORY_NAMES
 from pages.status import personal_data, spending
+from research import FILE_LIMITS
 from research.accounts.preferences import KeyLocation
 from research.accounts.storage_usage import StorageArea
 from research.agent.nodes import budget
 from research.core import records
 from research.core.settings import ROLES
-from research.readers.table_files import COLUMN_TYPES
+from research.readers.table_records import COLUMN_TYPES
 from research.sources import registry
 from research.sources.library.listing import SORT_FIELDS, DocumentKind
+from research.sources.library.ocr import OCRFailure
 from research.sources.library.prepare import AddResult
 from research.sources.news.search_tools import NEWS_TOOLS
 from research.sources.registry import RejectionReason
@@ -30,11 +35,6 @@ from research.storage.history import HistoryField, RunKind
 from research.storage.sqlite_files import StoreProblem
 from tests.catalogue import WORDS
 from tests.tables import each_row
-
-OWN_WORDS = (  # keys and addresses with texts of their own; others are described by their provider
-    "GEMINI_API_KEY", "TAVILY_API_KEY", "AMAP_MAPS_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL",
-    "OLLAMA_BASE_URL",
-)  # fmt: skip
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "pages").rglob("*.py"))
@@ -52,6 +52,11 @@ FAMILIES = {
     "filekind.": get_args(DocumentKind),
     "order.": SORT_FIELDS,
     "library.where_": ("all", "own", "sample"),
+    "over.": (*FILE_LIMITS, "page", "time", "memory", "busy", "start"),
+    "scan.": get_args(OCRFailure)[1:],
+    "rows.chart_": get_args(ChartKind),
+    "history.": ("kind", "state", "period"),
+    "library.": ("kind", "language", "year"),
     "problem.": ("empty", "too long", "no words"),
     "trouble.": get_args(StoreProblem),
     "meter.": get_args(budget.LimitReason)[1:5],
@@ -75,14 +80,14 @@ FAMILIES = {
     "download_group.": FORMAT_GROUPS,
     "type.": COLUMN_TYPES,
     "settings.key_": get_args(KeyLocation),
-    "settings.key_for.": OWN_WORDS,
-    "settings.key_name.": OWN_WORDS,
     "settings.provider_": ("prefix", "service", "setting", "set"),
     "history_kind.": ("all", *get_args(RunKind)),
     "history_state.": tuple(STATUS_GROUPS),
     "history_period.": PERIODS,
     "history_field.": get_args(HistoryField),
-    "map.": ("geojson", "kml", "csv"),
+    "map.": ("geojson", "kml", "csv", "html", *CATEGORY_NAMES, *TRAVEL_MODE_ICONS),
+    "map.sort.": SORT_ORDERS,
+    "map.base.": BASE_MAPS,
     "group.": tuple(help_topics.TOPIC_GROUPS),
     "topic.": help_topics.TOPICS,
     "guide.": help_topics.TOPICS,
@@ -105,7 +110,7 @@ FAMILIES = {
     "spending.": (*spending.MEASURES, *spending.GROUPINGS),
     "holding.": (*get_args(StorageArea),),
     "holding.count_": ("run", "answer", "document", "file"),
-    "wiped.": tuple(personal_data.DELETED_PARTS.values()),
+    "wiped.": personal_data.DELETED_PARTS,
     "duration.": ("second", "minute", "hour"),
 }
 

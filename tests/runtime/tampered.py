@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from research.citations.registry import evidence_id
+from research.core.events import parse_event
 from research.core.records import (
     Answer,
     Evidence,
@@ -93,7 +94,7 @@ def put(store: Store, run_id: str, item: Evidence | None = None, written: Answer
         ("status", {"status": "done", "error": ""}),
     ]  # fmt: skip
     store.save_outcome(run_id, plan, (Reflection(round=1, sufficient=True),), written)
-    store.append_events(run_id, [(NOW, kind, data) for kind, data in told], "done")
+    store.append_events(run_id, [(NOW, parse_event(kind, data)) for kind, data in told], "done")
 
 
 _KEYS = {"run": "id", "evidence": "conversation"}

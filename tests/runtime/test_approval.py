@@ -23,7 +23,7 @@ def waiting(runs: LocalRunManager, options: RunOptions = WAITS) -> str:
 
 
 def states(runs: LocalRunManager, run_id: str) -> list[str]:
-    return [e.data["status"] for e in runs.events(run_id) if e.kind == "status"]
+    return [e.data.status for e in runs.events(run_id) if e.kind == "status_changed"]
 
 
 def test_nothing_is_searched_before_the_plan_is_approved(shared: Bench) -> None:

@@ -89,7 +89,7 @@ def test_of_several_who_answer_at_once_one_is_heard(shared: Bench) -> None:
     for thread in threads:
         thread.join(60)
     assert over(runs, run_id) == "done"
-    assert sum(event.kind == "clarified" for event in runs.events(run_id)) == 1
+    assert sum(event.kind == "clarification_answered" for event in runs.events(run_id)) == 1
 
 
 def test_nobody_else_answers_or_instructs(shared: Bench) -> None:

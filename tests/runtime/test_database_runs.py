@@ -223,7 +223,7 @@ def test_the_page_s_way_in_starts_such_a_run(tmp_path: Path, monkeypatch: pytest
     close_application()
     try:
         run = get_application().start_database_run("  浙江省有多少个5A级景区？ ")
-        assert [event.kind for event in get_application().runs.follow(run.id)][-1] == "status"
+        assert [event.kind for event in get_application().runs.follow(run.id)][-1] == "status_changed"
         report = get_application().runs.report(run.id)
         assert report is not None and report.run.options.sources == ("database",)
         assert found(report).rows is not None

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from research.core.records import Event, RunOptions, Task
+from research.core.events import Event, StatusChanged, TaskFinished, TaskStarted
+from research.core.records import RunOptions
 from research.core.settings import Settings
 from research.runtime.local_run_manager import LocalRunManager
 from research.runtime.remote_run_manager import RemoteRunManager, thread_id
@@ -121,11 +122,14 @@ def told(events: list[Event]) -> list[str]:
     """What events say, in order; what happens side by side is sorted."""
     lines: list[str] = []
     for event in events:
-        data = event.data
-        task = Task.model_validate(data["task"]).query if "task" in data else ""
-        more = data.get("status", "") if event.kind == "status" else task
-        lines.append(f"{event.kind} {more}".strip())
-    sides = [n for n, line in enumerate(lines) if line.startswith(("search", "found"))]
+        match event.data:
+            case TaskStarted(task=task) | TaskFinished(task=task):
+                lines.append(f"{event.kind} {task.query}")
+            case StatusChanged(status=status):
+                lines.append(f"{event.kind} {status}")
+            case _:
+                lines.append(event.kind)
+    sides = [n for n, line in enumerate(lines) if line.startswith("task_")]
     first = [n for n in sides if lines[n].split()[1] in "abc"]
     for n, line in zip(first, sorted((lines[n] for n in first), reverse=True), strict=True):
         lines[n] = line
@@ -133,14 +137,14 @@ def told(events: list[Event]) -> list[str]:
 
 
 def of(task: str) -> list[str]:
-    return [f"search {task}", f"found {task}"]
+    return [f"task_started {task}", f"task_finished {task}"]
 
 
 ALL = [
-    "status running", "question", "plan",
-    *(f"search {q}" for q in "cba"), *(f"found {q}" for q in "cba"),
-    "reflection", *of("d1"), "reflection", *of("d2"), "reflection", "writing", "answer",
-    "status done",
+    "status_changed running", "question_parsed", "plan_made",
+    *(f"task_started {q}" for q in "cba"), *(f"task_finished {q}" for q in "cba"),
+    "reflection_made", *of("d1"), "reflection_made", *of("d2"), "reflection_skipped", "writing_started",
+    "answer_written", "status_changed done",
 ]  # fmt: skip
 
 
@@ -170,7 +174,7 @@ def test_who_comes_late_and_who_comes_back_miss_nothing(desk: Desk) -> None:
     rest = list(again)
     whole = list(late.follow(run.id))
     assert [event.seq for event in rest] == list(range(early[4].seq + 1, len(whole) + 1))
-    assert told(whole)[-1] == "status stopped"
+    assert told(whole)[-1] == "status_changed stopped"
 
 
 @pytest.mark.slow
@@ -264,12 +268,12 @@ def test_the_engine_of_a_run_is_told_whichever_process_stops_it(desk: Desk) -> N
     until(lambda: len(desk.searches) == 3, PATIENCE)
     other.stop(run.id)
     assert over(other, run.id) == "stopped"
-    assert told(other.events(run.id))[-1] == "status stopped"
+    assert told(other.events(run.id))[-1] == "status_changed stopped"
 
 
 @pytest.mark.slow
 def test_only_so_many_go_on_at_once_and_the_others_follow(desk: Desk) -> None:
-    runs = desk.open(runs_at_once=1)
+    runs = desk.open(max_runs=1)
     desk.stuck("b")
     first = runs.start(QUESTION, options=THREE)
     until(lambda: "b" in desk.searches, PATIENCE)
@@ -393,4 +397,4 @@ def test_a_server_that_is_not_there_is_named_and_the_run_can_be_resumed(tmp_path
     finally:
         runs.close()
     with contextlib.closing(Store(known.store)) as store:
-        assert [event.kind for event in store.events(run.id)] == ["status"]
+        assert [event.kind for event in store.events(run.id)] == ["status_changed"]

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from research.application import Application
-from research.core.records import Event, Run, RunEstimate, RunOptions, Usage
+from research.core.events import Event, parse_event
+from research.core.records import Run, RunEstimate, RunOptions, Usage
 from research.core.settings import load_settings
 from research.runtime.estimate import FinishedRun, ModelSetup, estimate_run
 from tests.fakes import until
@@ -152,11 +153,11 @@ def earlier(usage: Usage, seconds: float, options: RunOptions, **more: Any) -> F
     told: list[tuple[float, str, dict[str, Any]]] = [
         (0, "status", {"status": "running"}),
         (1, "usage", usage.model_dump(mode="json")),
-        (2, "found", {"task": {"id": "1.1"}, "reused": False, "reason": None}),
+        (2, "found", {"task": {"id": "1.1", "source": "web", "query": "q"}, "reused": False, "reason": None}),
         (seconds, "status", {"status": "done"}),
     ]
     events = [
-        Event(run="r", seq=n, time=run.created + timedelta(seconds=at), kind=kind, data=data)
+        Event(run="r", seq=n, time=run.created + timedelta(seconds=at), data=parse_event(kind, data))
         for n, (at, kind, data) in enumerate(told, 1)
     ]
     return FinishedRun(run, events)
@@ -173,7 +174,7 @@ def test_earlier_runs_correct_the_estimate_and_only_those_alike() -> None:
     other = earlier(used.model_copy(update={"model": "openai:y"}), 1.0, one)
     again = earlier(used, 1.0, one, based_on="r")
     direct = earlier(used, 1.0, one)
-    direct = FinishedRun(direct.run, [e for e in direct.events if e.kind != "found"])
+    direct = FinishedRun(direct.run, [e for e in direct.events if e.kind != "task_finished"])
     assert estimate_run(one, averages, [other, again, direct], DAY) == estimate_run(one, averages, (), DAY)
 
 

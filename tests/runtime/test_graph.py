@@ -13,7 +13,8 @@ from langgraph.graph.state import CompiledStateGraph
 
 from research.agent.graph import build_graph
 from research.core.errors import ServiceError
-from research.core.records import Event, Finding, Plan, RunOptions, Task
+from research.core.events import Event, PlanMade
+from research.core.records import Finding, Plan, RunOptions, Task
 from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report, searched
@@ -91,8 +92,8 @@ def test_every_round_searches_only_its_own_new_queries(loops: int, new: int, ben
     assert len(set(source.queries)) == len(source.queries)
     assert {task.round for task in source.calls} == set(range(1, loops + 1))
     assert [len(findings) for _, findings in reasoner.reflected] == [2 + n * new for n in range(loops - 1)]
-    reflections = of(runs, run_id, "reflection")
-    assert [event.data.get("skipped", False) for event in reflections] == [False] * (loops - 1) + [True]
+    assert len(of(runs, run_id, "reflection_made")) == loops - 1
+    assert len(of(runs, run_id, "reflection_skipped")) == 1
     assert len(report(runs, run_id).reflections) == loops - 1
 
 
@@ -106,7 +107,8 @@ def test_exactly_as_many_rounds_are_searched_as_the_limit_says(loops: int, bench
     assert [task.round for task in source.calls] == list(range(1, loops + 1))
     assert [round_ for round_, _ in reasoner.reflected] == list(range(1, loops))
     assert [len(findings) for _, findings in reasoner.written] == [loops]
-    assert len(of(runs, run_id, "reflection")) == loops
+    kinds = [event.kind for event in runs.events(run_id)]
+    assert sum(kind in ("reflection_made", "reflection_skipped") for kind in kinds) == loops
 
 
 @pytest.mark.slow
@@ -136,7 +138,7 @@ def test_without_a_round_of_search_the_answer_is_written_of_nothing(bench: Bench
     assert [span.kind for span in found.answer.spans] == ["missing"]
     assert found.reflections == ()
     told = {event.kind for event in runs.events(run_id)}
-    assert not told & {"search", "found", "reflection"}
+    assert not told & {"task_started", "task_finished", "reflection_made", "reflection_skipped"}
 
 
 def test_a_plan_of_the_analyst_is_not_searched_either_without_a_round(bench: Bench) -> None:
@@ -245,7 +247,7 @@ def test_one_failing_search_of_three_costs_only_itself_and_is_listed(
     assert [(f.source, f.query, f.reason) for f in answer.failures] == [("web", "b", reason)]
     assert message in answer.failures[0].message
     assert "secret" not in answer.failures[0].message
-    assert sorted((e.data["task"]["query"], e.data["reason"]) for e in of(runs, run_id, "found")) == [
+    assert sorted((e.data.task.query, e.data.reason) for e in of(runs, run_id, "task_finished")) == [
         ("a", None), ("b", reason), ("c", None),
     ]  # fmt: skip
 
@@ -315,7 +317,9 @@ def test_records_come_out_of_a_checkpoint_equal_to_what_went_in(bench: Bench) ->
 
 def told_plan(runs: LocalRunManager, run_id: str) -> Plan:
     """The plan as the events told it when it was made."""
-    return Plan.model_validate(of(runs, run_id, "plan")[0].data["plan"])
+    data = of(runs, run_id, "plan_made")[0].data
+    assert isinstance(data, PlanMade)
+    return data.plan
 
 
 BUILT: list[str] = []

@@ -17,6 +17,7 @@ from research import Application, Databases, HistoryQuery, close_application, ge
 from research.accounts.data_export import DataExports
 from research.accounts.preferences import Preferences
 from research.citations.registry import evidence_id
+from research.core.events import parse_event
 from research.core.records import (
     Answer,
     Column,
@@ -281,7 +282,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         add(status)
     get_application().runs.store.add_watch("ann-done")
     used = Usage(stage="write", model="Ann's model").model_dump(mode="json")
-    get_application().runs.store.append_events("ann-stopped", [(MADE, "usage", used)])
+    get_application().runs.store.append_events("ann-stopped", [(MADE, parse_event("usage", used))])
     get_application().databases.confirm_statement("Ann's secret?", "SELECT 1", owner=ANN)
     get_application().store.set_preference(ANN, "model", "Ann's")
     get_application().store.add_to_notebook(ANN, "Ann's notebook", ["secret.md"])
@@ -303,8 +304,10 @@ def add(status: Any, name: str = "") -> None:
         options=LIBRARY, status=status, created=MADE, finished=MADE,
     )  # fmt: skip
     store.add_run(run, None, "")
-    found = {"task": {"id": "1.1"}, "reused": False, "reason": None}
-    store.append_events(run.id, [(MADE, "found", found), (MADE, "status", {"status": status, "error": ""})])
+    found = {"task": {"id": "1.1", "source": "library", "query": "q"}, "reused": False, "reason": None}
+    store.append_events(
+        run.id, [(MADE, parse_event("found", found)), (MADE, parse_event("status", {"status": status, "error": ""}))]
+    )
     answer = Answer(
         title="Ann's secret", language="en", author="Scripted, no model", made=MADE,
         spans=(Span(kind="text", text="Ann's answer."),),

@@ -88,7 +88,7 @@ def check(runs: LocalRunManager, run_id: str, log: list[str], expected: dict[str
     assert outcome(report(runs, run_id)) == expected
     events = runs.events(run_id)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    assert (events[-1].kind, events[-1].data["status"]) == ("status", "done")
+    assert (events[-1].kind, events[-1].data.status) == ("status_changed", "done")
     stages = [stage(line) for line in started(log)]
     assert stages == sorted(stages), "a stage that was over began again"
     counts = searched(runs, run_id)

@@ -15,7 +15,8 @@ import pytest
 
 from research.agent.nodes.plan import build_edited_plan
 from research.agent.nodes.question import QuestionError
-from research.core.records import MEMORY_SOURCE, Event, Plan, Run, RunOptions
+from research.core.events import Event
+from research.core.records import MEMORY_SOURCE, Plan, Run, RunOptions
 from research.runtime.local_run_manager import LocalRunManager
 from research.storage.sqlite_files import StoreError
 from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource, until
@@ -36,11 +37,12 @@ def test_events_are_numbered_from_one_without_gaps_and_tell_the_run_in_order(sha
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     assert {event.run for event in events} == {run.id}
     kinds = [event.kind for event in events]
-    assert [k for k in kinds if k not in ("search", "found")] == [
-        "status", "question", "plan", "reflection", "reflection", "writing", "answer", "status",
+    assert [k for k in kinds if k not in ("task_started", "task_finished")] == [
+        "status_changed", "question_parsed", "plan_made", "reflection_made", "reflection_skipped", "writing_started",
+        "answer_written", "status_changed",
     ]  # fmt: skip
-    assert Counter(kinds)["search"] == Counter(kinds)["found"] == 4
-    assert [events[0].data["status"], events[-1].data["status"]] == ["running", "done"]
+    assert Counter(kinds)["task_started"] == Counter(kinds)["task_finished"] == 4
+    assert [events[0].data.status, events[-1].data.status] == ["running", "done"]
     assert [event.time for event in events] == sorted(event.time for event in events)
 
 
@@ -61,7 +63,7 @@ def test_two_readers_and_a_late_one_get_every_event(shared: Bench) -> None:
         reader.join(60)
     late = list(runs.follow(run.id))
     assert read[0] == read[1] == late
-    assert late[-1].data["status"] == "done"
+    assert late[-1].data.status == "done"
     assert list(runs.follow(run.id, 3)) == late[3:] == runs.events(run.id, 3)
 
 
@@ -70,7 +72,7 @@ def test_a_reader_sees_a_search_while_it_goes_on(shared: Bench) -> None:
     runs = shared.open(source=ScriptedSource(usual=HANGS))
     run = runs.start(QUESTION, options=WEB)
     for event in runs.follow(run.id):
-        if event.kind == "search":
+        if event.kind == "task_started":
             break
     assert get(runs, run.id).status == "running"
     runs.stop(run.id)
@@ -152,12 +154,11 @@ def test_a_question_that_cannot_be_researched_starts_nothing(question: str, shar
 @pytest.mark.parametrize(
     "question", ["\U0001f43c 塔?", "$HOME `id` $(ls)", "<script>alert(1)</script>", "![x](http://e.org/x.png)", "'; drop table run; --", "a\x00b塔"]
 )  # fmt: skip
-def test_odd_characters_in_a_question_do_no_harm(question: str, shared: Bench, place: Path | str) -> None:
+def test_odd_characters_in_a_question_do_no_harm(question: str, shared: Bench) -> None:
     runs = shared.open()
     run = runs.start(question, options=WEB)
     assert over(runs, run.id) == "done"
-    kept = question if isinstance(place, Path) else question.replace("\x00", "\ufffd")
-    assert get(runs, run.id).question == run.question == kept
+    assert get(runs, run.id).question == run.question == question.replace("\x00", "")
 
 
 @pytest.mark.slow
@@ -256,7 +257,7 @@ def test_stopping_right_after_starting_always_ends_stopped(shared: Bench) -> Non
         run = runs.start(QUESTION, options=WEB)
         runs.stop(run.id)
         assert over(runs, run.id) == "stopped"
-        assert list(runs.follow(run.id))[-1].data["status"] == "stopped"
+        assert list(runs.follow(run.id))[-1].data.status == "stopped"
 
 
 @pytest.mark.slow
@@ -405,7 +406,7 @@ def test_events_go_on_without_a_gap_after_resuming(shared: Bench) -> None:
     events = runs.events(run.id)
     assert events[: len(before)] == before
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    states = [event.data["status"] for event in events if event.kind == "status"]
+    states = [event.data.status for event in events if event.kind == "status_changed"]
     assert states == ["running", "stopped", "running", "done"]
 
 
@@ -511,7 +512,7 @@ def test_a_killed_run_resumes_without_repeating_finished_searches(shared: Bench,
     reasoner = ScriptedReasoner()
     runs = shared.open(reasoner, source)
     until(lambda: [(run.id, run.status) for run in runs.recent_runs()] == [(run_id, "interrupted")])
-    assert list(runs.follow(run_id))[-1].data["status"] == "interrupted"
+    assert list(runs.follow(run_id))[-1].data.status == "interrupted"
     assert {f.task.query for f in report(runs, run_id).findings} == {"a", "b", "c"}
     assert len(report(runs, run_id).reflections) == 1
     runs.resume(run_id)

@@ -223,8 +223,8 @@ def test_a_run_with_a_model_finds_and_cites_places(opened: Opened, fake: FakeAma
     assert all(116.38 < place["lng"] < 116.42 for place in located)
     assert {sighting.questions for sighting in get_application().store.recorded_places("local")} == {(KIDS,)}
     assert {sighting.runs for sighting in get_application().store.recorded_places("local")} == {(report.run.id,)}
-    tools = [event.data for event in get_application().runs.events(report.run.id) if event.kind == "tool"]
-    assert [data["tool"] for data in tools] == ["maps_geo", "maps_around_search"]
+    tools = [event.data for event in get_application().runs.events(report.run.id) if event.kind == "tool_called"]
+    assert [data.tool for data in tools] == ["maps_geo", "maps_around_search"]
 
 
 def test_a_model_asks_the_map_beside_the_web_only_for_places(

@@ -170,7 +170,7 @@ def test_a_resumed_run_whose_key_is_gone_says_which_and_goes_on_when_it_is_back(
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "30")
     get_application().preferences.add_keys({"GEMINI_API_KEY": KEY}, owner=ANN)
     run = get_application().runs.start(QUESTION, options=LIBRARY, owner=ANN)
-    until(lambda: "search" in {event.kind for event in get_application().runs.events(run.id, owner=ANN)})
+    until(lambda: "task_started" in {event.kind for event in get_application().runs.events(run.id, owner=ANN)})
     close_application()  # as the server ends
     monkeypatch.delenv("SIGHTLINE_SEARCH_DELAY")
     used(gemini)
@@ -189,7 +189,7 @@ def test_a_run_keeps_its_key_to_the_end_and_its_clients_are_closed_then(
     monkeypatch.setenv("SIGHTLINE_SEARCH_DELAY", "1.5")
     get_application().preferences.add_keys({"GEMINI_API_KEY": KEY}, owner=ANN)
     run = get_application().runs.start(QUESTION, options=LIBRARY, owner=ANN)
-    until(lambda: "search" in {event.kind for event in get_application().runs.events(run.id, owner=ANN)})
+    until(lambda: "task_started" in {event.kind for event in get_application().runs.events(run.id, owner=ANN)})
     services = get_application().services_for(ANN)
     get_application().preferences.delete_key("GEMINI_API_KEY", owner=ANN)
     assert get_application().services_for(ANN) is get_application().services_for(BOB) is not services

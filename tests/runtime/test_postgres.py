@@ -16,6 +16,7 @@ import pytest
 from sqlalchemy import create_engine, inspect
 
 from research.core.errors import register_secrets
+from research.core.events import parse_event
 from research.core.records import Finding
 from research.storage import tables
 from research.storage.postgres import PostgresDatabase
@@ -155,12 +156,13 @@ def test_processes_that_start_together_make_the_tables_once(address: str, tmp_pa
 APPEND = """
 import sys
 from datetime import UTC, datetime
+from research.core.events import parse_event
 from research.storage.store import Store
 store = Store(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
 for _ in range(50):
-    store.append_events("one", [(datetime.now(UTC), "x", {}), (datetime.now(UTC), "y", {})])
+    store.append_events("one", [(datetime.now(UTC), parse_event("x", {})), (datetime.now(UTC), parse_event("y", {}))])
 store.close()
 """
 
@@ -257,12 +259,12 @@ def test_what_the_server_cannot_hold_becomes_a_sign_that_it_was_there(address: s
     odd = TASK.model_copy(update={"query": "q\0"})
     search = store.start_search("one", odd)
     store.finish_search(search, "talk", Finding.model_validate({**FINDING.model_dump(), "task": odd}))
-    store.append_events("one", [(NOW, "x", {"text": "a\0b"})])
+    store.append_events("one", [(NOW, parse_event("x", {"text": "a\0b"}))])
     found = store.get_run("one")
     assert found is not None
     assert found.question == "a\ufffd塔"
     assert store.find_finding(["one"], odd.key) is not None
-    assert store.events("one")[0].data == {"text": "a\0b"}
+    assert store.events("one")[0].data == parse_event("x", {"text": "a\0b"})
     store.close()
 
 
@@ -343,11 +345,11 @@ def test_a_database_without_room_says_so_and_keeps_what_it_has(cluster: Cluster,
             "create trigger full_ before insert on event execute function full_()"
         )
         with pytest.raises(StoreError) as caught:
-            store.append_events("one", [(NOW, "x", {})], "running")
+            store.append_events("one", [(NOW, parse_event("x", {}))], "running")
         assert caught.value.problem == "full"
         owner.execute("drop trigger full_ on event")
     assert store.get_run("one") == run()
-    assert store.append_events("one", [(NOW, "x", {})], "running") == 1
+    assert store.append_events("one", [(NOW, parse_event("x", {}))], "running") == 1
     store.close()
 
 
@@ -358,7 +360,7 @@ def test_a_connection_that_was_cut_while_idle_is_replaced_unnoticed(cluster: Clu
     store.add_run(run(), None, "engine")
     cut = "select pg_terminate_backend(pid) from pg_stat_activity where datname = %s"
     with cluster.connect() as owner:
-        for work in (lambda: store.get_run("one"), lambda: store.append_events("one", [(NOW, "x", {})])):
+        for work in (lambda: store.get_run("one"), lambda: store.append_events("one", [(NOW, parse_event("x", {}))])):
             owner.execute(cut, (named(address),))
             assert work()
     assert [event.seq for event in store.events("one")] == [1]

@@ -55,7 +55,7 @@ def status(runs: LocalRunManager, run_id: str, owner: str = "local") -> str:
 
 
 def test_runs_wait_for_their_turn_and_say_so(shared: Bench) -> None:
-    runs = shared.open(source=ScriptedSource(outcomes={"hangs": HANGS}), runs_at_once=1)
+    runs = shared.open(source=ScriptedSource(outcomes={"hangs": HANGS}), max_runs=1)
     first = runs.start("What hangs?", options=WEB)
     until(lambda: status(runs, first.id) == "running")
     second, third = (runs.start(f"What is tower {n}?", options=WEB) for n in range(2))
@@ -69,7 +69,7 @@ def test_runs_wait_for_their_turn_and_say_so(shared: Bench) -> None:
 @pytest.fixture
 def busy(shared: Bench) -> LocalRunManager:
     """Runs of which one may go on for each owner, and one of ann's hangs."""
-    runs = shared.open(ScriptedReasoner(["hangs"]), ScriptedSource(outcomes={"hangs": HANGS}), runs_each=1)
+    runs = shared.open(ScriptedReasoner(["hangs"]), ScriptedSource(outcomes={"hangs": HANGS}), max_runs_per_owner=1)
     first = runs.start("What hangs?", options=WEB, owner="ann")
     until(lambda: status(runs, first.id, "ann") == "running")
     return runs
@@ -93,14 +93,14 @@ def test_what_waits_for_its_turn_can_be_stopped_and_resumed(busy: LocalRunManage
 
 def test_another_process_stops_what_waits_here(busy: LocalRunManager, shared: Bench) -> None:
     second = busy.start("What else hangs?", options=WEB, owner="ann")
-    other = shared.open(runs_each=1)
+    other = shared.open(max_runs_per_owner=1)
     other.stop(second.id, owner="ann")
     until(lambda: status(other, second.id, "ann") == "stopped")
 
 
 @pytest.mark.slow
 def test_the_share_is_one_for_all_processes(busy: LocalRunManager, shared: Bench) -> None:
-    other = shared.open(runs_each=1)
+    other = shared.open(max_runs_per_owner=1)
     second = other.start("What is the tower?", options=WEB, owner="ann")
     assert status(other, second.id, "ann") == "queued"
     busy.stop(busy.recent_runs(owner="ann")[-1].id, owner="ann")
@@ -114,7 +114,7 @@ def test_a_process_that_is_gone_holds_up_nobody(shared: Bench, tmp_path: Path) -
     child = shared.child(str(log), "1")
     assert child.stdout
     stuck = child.stdout.readline().strip()
-    runs = shared.open(runs_at_once=1)
+    runs = shared.open(max_runs=1)
     until(lambda: status(runs, stuck) == "running")
     mine = runs.start("What is the tower?", options=WEB)
     assert status(runs, mine.id) == "queued"
@@ -132,7 +132,7 @@ def test_what_waits_when_the_process_ends_is_interrupted(busy: LocalRunManager, 
 
 @pytest.mark.slow
 def test_a_hundred_at_once_pass_through_a_narrow_gate(shared: Bench) -> None:
-    runs = shared.open(runs_at_once=7, runs_each=3)
+    runs = shared.open(max_runs=7, max_runs_per_owner=3)
     limits = RunOptions(loops=1, sources=("web",))
     started = [
         (owner, runs.start(f"What is tower {n}?", options=limits, owner=owner).id)

@@ -415,7 +415,7 @@ def test_every_node_tells_what_a_client_reads_of_it(opened: Opened, gemini: Fake
     streamed = [part[0] for mode, part in told if mode == "messages"]
     assert streamed == [message]  # and no plan or judgement of a model as if it were an answer
     kinds = [part["kind"] for mode, part in told if mode == "custom"]
-    assert "plan" in kinds and "found" in kinds
+    assert "plan_made" in kinds and "task_finished" in kinds
 
 
 @pytest.mark.slow

@@ -225,15 +225,15 @@ def test_a_long_pause_is_not_waited_for(newsroom: Newsroom) -> None:
     report = over(desk, run.id)
     assert len(newsroom.tavily.asked("tower B")) == 1
     assert "possible again in 600 s" in "".join(told(report))
-    assert not [event for event in desk.runs.events(run.id) if event.kind == "waiting"]
+    assert not [event for event in desk.runs.events(run.id) if event.kind == "retry_scheduled"]
 
 
 def test_a_short_pause_is_waited_for_and_told(newsroom: Newsroom) -> None:
     newsroom.tavily.odd["tower B"] = FAULTS["overloaded"][0]
     desk, run = newsroom.begin(reflections=0)
     over(desk, run.id)
-    (told,) = [event.data for event in desk.runs.events(run.id) if event.kind == "waiting"]
-    assert (told["stage"], told["reason"], told["what"]) == ("search", "unavailable", "tavily")
+    (told,) = [event.data for event in desk.runs.events(run.id) if event.kind == "retry_scheduled"]
+    assert (told.stage, told.reason, told.service) == ("search", "unavailable", "tavily")
 
 
 # Odd results
@@ -382,7 +382,7 @@ def test_a_report_that_goes_on_repeats_only_the_searches_that_failed(newsroom: N
         "second more": {"status": 503, **AT_ONCE}, "third more": {"fault": "hangs"},
     }  # fmt: skip
     desk, run = newsroom.begin(reflections=1)
-    until(lambda: len([e for e in desk.runs.events(run.id) if e.kind == "found"]) == 4)
+    until(lambda: len([e for e in desk.runs.events(run.id) if e.kind == "task_finished"]) == 4)
     until(lambda: newsroom.tavily.asked("third more"))
     desk.runs.stop(run.id)
     over(desk, run.id, "stopped")

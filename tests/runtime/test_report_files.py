@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from research.core.records import Event, RunOptions
+from research.core.events import Event, ReportSaved
+from research.core.records import RunOptions
 from research.runtime.local_run_manager import LocalRunManager
 from research.runtime.report_files import (
     MAX_NAME_BYTES,
@@ -32,7 +33,7 @@ RESERVED = {"CON", "PRN", "AUX", "NUL", *(f"{n}{i}" for n in ("COM", "LPT") for 
 
 
 def saved(runs: LocalRunManager, run_id: str) -> list[Event]:
-    return [event for event in runs.events(run_id) if event.kind == "saved"]
+    return [event for event in runs.events(run_id) if isinstance(event.data, ReportSaved)]
 
 
 def reasoner() -> ScriptedReasoner:
@@ -132,10 +133,10 @@ def test_every_report_is_saved_where_that_is_set(shared: Bench, tmp_path: Path) 
     assert len(list(out.iterdir())) == 4
     for run in (first, second):
         (event,) = saved(runs, run.id)
-        text = Path(event.data["report"]).read_text(encoding="utf-8")
+        text = Path(event.data.report).read_text(encoding="utf-8")
         assert text.startswith("# ") and "About a" in text and "https://example.org/web/" in text
         answer = report(runs, run.id).answer
-        assert answer and f"_{time_name_part(answer.made)}" in event.data["report"]
+        assert answer and f"_{time_name_part(answer.made)}" in event.data.report
 
 
 def test_with_the_setting_off_nothing_is_saved(bench: Bench, tmp_path: Path) -> None:
@@ -155,7 +156,7 @@ def reports_of(runs: LocalRunManager, owner: str) -> list[Path]:
     assert over(runs, second.id, owner=owner) == "done"
     runs.resources.report_files.flush()
     events = [*runs.events(first.id, owner=owner), *runs.events(second.id, owner=owner)]
-    return [Path(event.data["report"]) for event in events if event.kind == "saved"]
+    return [Path(event.data.report) for event in events if isinstance(event.data, ReportSaved)]
 
 
 def test_reports_in_the_data_folder_are_private_and_each_owner_has_a_folder(bench: Bench, tmp_path: Path) -> None:
@@ -200,7 +201,7 @@ def test_what_a_run_claims_to_have_saved_elsewhere_is_not_deleted(bench: Bench, 
         path.parent.mkdir(exist_ok=True)
         path.touch()
     (run, _) = runs.recent_runs()
-    forged = [Event(run=run.id, seq=1, time=run.created, kind="saved", data={"report": str(path)}) for path in victims]
+    forged = [Event(run=run.id, seq=1, time=run.created, data=ReportSaved(report=str(path))) for path in victims]
     runs.resources.report_files.delete_run_files(run, forged)
     assert all(path.exists() for path in victims)
 
@@ -252,8 +253,8 @@ def test_a_folder_that_cannot_be_written_is_told_and_costs_the_report_nothing(
     told = saved(runs, run.id)
     assert told
     for event in told:
-        assert event.data["report"] == ""
-        assert event.data["problem"].startswith(f"{out} cannot be written: ")
+        assert event.data.report == ""
+        assert event.data.problem.startswith(f"{out} cannot be written: ")
     runs.close()
     assert out.is_file() or list(out.iterdir()) == []
 

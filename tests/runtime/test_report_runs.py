@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from research.citations.numbering import number_report_answer
+from research.core.events import dump_event
 from research.core.records import EventEmitter, Finding, Plan, Question, ReportSection, RunOptions
 from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import Bench, over, report
@@ -17,7 +18,7 @@ REPORT = RunOptions(sections=5, reflections=2, sources=("web",))
 
 
 def kinds(events: Sequence[object], kind: str) -> list[dict[str, object]]:
-    return [event.data for event in events if event.kind == kind]  # type: ignore[attr-defined]
+    return [dump_event(event.data)[1] for event in events if event.kind == kind]  # type: ignore[attr-defined]
 
 
 def test_each_section_is_searched_written_and_deepened_by_itself(shared: Bench) -> None:
@@ -37,7 +38,7 @@ def test_each_section_is_searched_written_and_deepened_by_itself(shared: Bench) 
     assert headings == ["## About a", "## About b", "## About c"]
     numbered = number_report_answer(found)
     assert numbered and len(numbered.sources) == 9
-    steps = kinds(runs.events(run.id), "section")
+    steps = kinds(runs.events(run.id), "section_advanced")
     assert [s["step"] for s in steps if s["part"] == "s2"] == [
         "searching", "writing", "reflecting", "searching", "writing", "reflecting", "searching",
         "writing", "done",

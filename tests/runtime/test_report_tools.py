@@ -199,7 +199,7 @@ def test_dates_that_make_no_request_fall_back_to_the_basic_search_and_that_is_sa
     assert received(newsroom) == {"tower A": BASIC, "tower B": BASIC}
     (finding,) = of(report, "tower A")
     assert [(f.reason, said in f.message) for f in finding.failures] == [("malformed", True)]
-    told = [e.data["beside"] for e in desk.runs.events(run.id) if e.kind == "found"]
+    told = [e.data.other_failures for e in desk.runs.events(run.id) if e.kind == "task_finished"]
     assert sorted(len(beside) for beside in told) == [0, 1]
     assert [f.query for f in failures(report)] == ["tower A"]
     assert said in markdown(report).partition("## Failed steps")[2].partition("## Plan")[0]
@@ -220,7 +220,7 @@ def test_days_in_the_wrong_order_are_swapped_and_that_is_said(newsroom: Newsroom
     report = over(desk, run.id)
     assert received(newsroom) == {"tower A": {"topic": "news", **WIRE["search_news_by_date"]}}
     said = "in the wrong order: 2026-11-01 to 2026-11-18 was searched"
-    (told,) = [e.data["message"] for e in desk.runs.events(run.id) if e.kind == "found"]
+    (told,) = [e.data.message for e in desk.runs.events(run.id) if e.kind == "task_finished"]
     assert said in told
     assert said in markdown(report)
     assert failures(report) == ()
@@ -236,7 +236,7 @@ def test_a_last_day_that_is_still_to_come_is_today_and_that_is_said(newsroom: Ne
     body = received(newsroom)["tower A"]
     assert body["start_date"] == "2026-11-01" and body["end_date"] in days
     said = f"2999-01-01 is in the future: searched up to {body['end_date']}"
-    (told,) = [e.data["message"] for e in desk.runs.events(run.id) if e.kind == "found"]
+    (told,) = [e.data.message for e in desk.runs.events(run.id) if e.kind == "task_finished"]
     assert said in told
     assert said in markdown(report)
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from research.agent.nodes.budget import RunBudget, RunEndedError, WorkScope, count_worked_seconds
-from research.core.records import Answer, Event, EventEmitter, Finding, RunOptions, Task, Usage
+from research.core.events import Event, UsageRecorded, parse_event
+from research.core.records import Answer, EventEmitter, Finding, RunOptions, Task, Usage
 from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import HANGS, Outcome, ScriptedSource, Staged, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report
@@ -28,7 +29,7 @@ class Costly(Staged):
 
     async def work(self, stage: str, round_: int, emit: EventEmitter) -> None:
         usage = Usage.model_validate({"stage": stage, "model": LITE, "input": 1_000})
-        emit("usage", **usage.model_dump(mode="json"))
+        emit(UsageRecorded(**usage.model_dump()))
         if stage == self.hangs:
             await asyncio.Event().wait()
 
@@ -103,7 +104,7 @@ class Grounded(ScriptedSource):
     async def search(self, task: Task, say: EventEmitter) -> Finding:
         searches = self.billed.get(task.query, self.billed.get("all", 1))
         usage = Usage(stage="search", model="gemini:m", searches=searches, cost=0.0)
-        say("usage", **usage.model_dump(mode="json"))
+        say(UsageRecorded(**usage.model_dump()))
         return await super().search(task, say)
 
 
@@ -181,7 +182,7 @@ def test_searches_under_way_are_cut_off_at_a_limit(bench: Bench) -> None:
         async def search(self, task: Task, say: EventEmitter) -> Finding:
             if task.query == "b":
                 usage = Usage(stage="search", model=LITE, input=5_000, searches=1)
-                say("usage", **usage.model_dump(mode="json"))
+                say(UsageRecorded(**usage.model_dump()))
             return await super().search(task, say)
 
     source = Draining(outcomes={"a": HANGS})
@@ -202,7 +203,7 @@ def test_a_model_without_a_price_is_told_beside_a_limit_of_cost(bench: Bench) ->
     class Unpriced(Costly):
         async def work(self, stage: str, round_: int, say: EventEmitter) -> None:
             usage = Usage.model_validate({"stage": stage, "model": "openai:own", "input": 1_000})
-            say("usage", **usage.model_dump(mode="json"))
+            say(UsageRecorded(**usage.model_dump()))
 
     answer = answered(bench.open(Unpriced()), limited(1, cost=0.01))
     assert notices(answer) == ["The cost limit could not be enforced: the price of a model is not known."]
@@ -239,7 +240,7 @@ def test_the_time_that_a_run_worked_has_no_pauses_in_it() -> None:
     start = datetime(2026, 1, 2, tzinfo=UTC)
 
     def event(at: float, kind: str, **data: Any) -> Event:
-        return Event(run="r", seq=1, time=start + timedelta(seconds=at), kind=kind, data=data)
+        return Event(run="r", seq=1, time=start + timedelta(seconds=at), data=parse_event(kind, data))
 
     told = [
         event(0, "status", status="running"), event(4, "found"), event(5, "status", status="stopped"),

@@ -1,16 +1,18 @@
-"""What the log of a process says of runs that fail: a line where that was to be expected."""
+"""What the log of a process says of runs: a line a step, and one for an expected failure."""
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from research import close_application, get_application
+from research.core.errors import ServiceError
 from research.core.records import Draft, EventEmitter, Finding, Plan, Question, Reflection, Run, RunOptions
-from tests.fakes import ScriptedReasoner, until
+from tests.fakes import Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.pages.serving import SETTINGS
 from tests.runtime.conftest import QUESTION, WEB, Bench, over
 from tests.servers import refused_url
@@ -130,3 +132,59 @@ def test_a_full_disk_is_no_mistake(bench: Bench, caplog: pytest.LogCaptureFixtur
     assert over(runs, run.id) == "failed"
     assert "the disk is full" in ours(caplog)[0].getMessage()
     assert tracebacks(caplog) == []
+
+
+def steps(caplog: pytest.LogCaptureFixture, run: Run) -> list[str]:
+    """The lines about the steps of a run, without its id."""
+    lines = [record.getMessage() for record in caplog.records if record.name == "research.runtime.run_log"]
+    assert all(line.startswith(f"run {run.id}: ") for line in lines)
+    return [line.removeprefix(f"run {run.id}: ") for line in lines]
+
+
+def test_each_step_of_a_run_is_a_line_with_counts_and_without_words(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "research")
+    reasoner = ScriptedReasoner(["secret words", "failing"], follow_ups=lambda round_: ["more words"])
+    runs = bench.open(
+        reasoner, ScriptedSource(outcomes={"failing": Outcome(raises=ServiceError("timeout", "so secret"))})
+    )
+    run = runs.start(QUESTION, options=WEB.model_copy(update={"loops": 2}))
+    assert over(runs, run.id) == "done"
+    lines = steps(caplog, run)
+    assert lines[:2] == ["running", "plan, parts: 1, searches: 2"]
+    assert [re.sub(r"[\d.]+ s$", "N s", line) for line in sorted(lines[2:4])] == [
+        "search 1.1 in web, passages: 1, N s",
+        "search 1.2 in web, no result: timeout, N s",
+    ]
+    assert lines[4] == "reflection on round 1, gaps: 1, new searches: 1"
+    assert lines[5].startswith("search 2.1 in web, passages: 1, ")
+    assert lines[6] == "no reflection on round 2"
+    assert lines[7].startswith("answer, quotes: 2, ")
+    assert lines[8:] == ["done"]
+    assert not any(word in line for word in ("secret", "words", QUESTION) for line in lines)
+
+
+def test_the_log_level_silences_the_steps(
+    gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("LOG_LEVEL", "WARNING")
+    quiet = ended(get_application().runs.start(QUESTION, options=LIBRARY))
+    assert quiet.status == "done" and steps(caplog, quiet) == []
+    close_application()
+    monkeypatch.setenv("LOG_LEVEL", "info")
+    run = ended(get_application().runs.start(QUESTION, options=LIBRARY))
+    lines = steps(caplog, run)
+    assert (lines[0], lines[-1]) == ("running", "done")
+
+
+def test_a_stopped_and_a_failed_run_say_so(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "research")
+    runs = bench.open(Broken(ServiceError("quota", "secret")))
+    failed = runs.start(QUESTION, options=WEB)
+    assert over(runs, failed.id) == "failed"
+    assert steps(caplog, failed)[-1] == "failed"
+    caplog.clear()
+    waiting = runs.start(QUESTION, options=WEB.model_copy(update={"approve": True}))
+    until(lambda: runs.get_run(waiting.id).status == "waiting")  # type: ignore[union-attr]
+    assert steps(caplog, waiting)[-1] == "waiting"

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from research.core.events import PlanMade, TextWritten, UsageRecorded, dump_event
 from research.core.records import (
     Draft,
     EventEmitter,
@@ -33,7 +34,7 @@ TWO_ROUNDS = WEB.model_copy(update={"loops": 2})
 
 
 def tell(say: EventEmitter, usage: Usage) -> None:
-    say("usage", **usage.model_dump(mode="json"))
+    say(UsageRecorded(**usage.model_dump()))
 
 
 def with_prices(*usages: Usage) -> list[Usage]:
@@ -76,7 +77,7 @@ class PaidReasoner(Staged):
         """As with a stream, what was used is known at its end, however it comes."""
         try:
             if self.hangs:
-                emit("text", text="The tower")
+                emit(TextWritten(text="The tower"))
                 await asyncio.Event().wait()
         finally:
             tell(emit, WRITTEN)
@@ -93,7 +94,7 @@ def test_what_each_stage_and_each_search_used_is_priced_and_in_the_report(bench:
     assert [usage.task for usage in spent] == ["", "1.1", "", "2.1", ""]
     assert spent[0].cost == pytest.approx((2_000 * 0.3 + 400 * 2.5) / 1_000_000)
     assert [usage.cost for usage in spent if usage.model != LITE] == [None] * 3
-    told = [event.data for event in runs.events(run.id) if event.kind == "usage"]
+    told = [dump_event(event.data)[1] for event in runs.events(run.id) if event.kind == "usage"]
     assert [Usage.model_validate({**data, "task": ""}) for data in told] == expected
 
 
@@ -138,7 +139,7 @@ def test_what_a_stopped_run_used_stays_and_is_not_counted_again_when_it_goes_on(
 def test_what_an_answer_used_until_it_was_cut_off_is_counted(ending: str, bench: Bench) -> None:
     runs = bench.open(PaidReasoner(hangs=True), PaidSource())
     run = runs.start(QUESTION, options=WEB)
-    until(lambda: "text" in [event.kind for event in runs.events(run.id)])
+    until(lambda: "text_written" in [event.kind for event in runs.events(run.id)])
     if ending == "stopped":
         runs.stop(run.id)
     else:
@@ -147,7 +148,7 @@ def test_what_an_answer_used_until_it_was_cut_off_is_counted(ending: str, bench:
     assert over(runs, run.id) == ending
     expected = with_prices(THOUGHT, SEARCHED, WRITTEN)
     assert used(runs, run.id) == expected
-    told = [event.data for event in runs.events(run.id) if event.kind == "usage"]
+    told = [dump_event(event.data)[1] for event in runs.events(run.id) if event.kind == "usage"]
     assert [Usage.model_validate({**data, "task": ""}) for data in told] == expected
 
 
@@ -159,7 +160,7 @@ class TwiceAtOnce(PaidReasoner):
         if stage == "plan":
             for query in ("first", "second"):
                 task = Task(id="1.1", source="web", query=query)
-                say("plan", plan=Plan(tasks=(task,)).model_dump(mode="json"))
+                say(PlanMade(plan=Plan(tasks=(task,))))
 
 
 def test_what_is_written_in_one_moment_is_written_once(bench: Bench) -> None:
@@ -167,7 +168,7 @@ def test_what_is_written_in_one_moment_is_written_once(bench: Bench) -> None:
     run = runs.start(QUESTION, options=WEB)
     assert over(runs, run.id) == "done"
     events = runs.events(run.id)
-    plans = [event.data["plan"]["tasks"][0]["query"] for event in events if event.kind == "plan"]
+    plans = [event.data.plan.tasks[0].query for event in events if isinstance(event.data, PlanMade)]
     assert plans[:2] == ["first", "second"]
     times = [event.time for event in events]
     assert times == sorted(times)

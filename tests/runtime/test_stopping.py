@@ -103,7 +103,7 @@ def test_a_run_that_is_to_write_can_still_be_stopped(shared: Bench) -> None:
     run = runs.start(QUESTION, options=WEB)
     until(lambda: source.calls)
     runs.stop(run.id, write_only=True)
-    until(lambda: "writing" in [event.kind for event in runs.events(run.id)])
+    until(lambda: "writing_started" in [event.kind for event in runs.events(run.id)])
     runs.stop(run.id)
     assert over(runs, run.id) == "stopped"
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from research.core.events import StatusChanged, parse_event
 from research.core.records import (
     Answer,
     Evidence,
@@ -31,9 +32,11 @@ from research.core.records import (
 )
 from research.storage import statements as sql
 from research.storage import tables
+from research.storage.evidence_store import CACHE_RETENTION
 from research.storage.ledger import RunLedger
+from research.storage.run_store import REQUEST_STOP, REQUEST_WRITE, RunTakenError
 from research.storage.sqlite_files import SQLiteFile, StoreError
-from research.storage.store import CACHE_RETENTION, REQUEST_STOP, REQUEST_WRITE, RunTakenError, Store
+from research.storage.store import Store
 from research.storage.write_batcher import WriteBatcher
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -114,22 +117,22 @@ def test_events_are_numbered_within_their_run_across_calls(store: Store) -> None
     for run_id in ("one", "two"):
         store.add_run(run(run_id), None, "engine")
     for n in range(3):
-        store.append_events("one", [(NOW, "a", {"n": n}), (NOW, "b", {"text": "塔\u2028"})])
-        store.append_events("two", [(NOW, "c", {})])
+        store.append_events("one", [(NOW, parse_event("a", {"n": n})), (NOW, parse_event("b", {"text": "塔\u2028"}))])
+        store.append_events("two", [(NOW, parse_event("c", {}))])
     assert [(e.seq, e.kind) for e in store.events("one", 4)] == [(5, "a"), (6, "b")]
     assert [e.seq for e in store.events("two")] == [1, 2, 3]
-    assert store.events("one")[1].data == {"text": "塔\u2028"}
+    assert store.events("one")[1].data == parse_event("b", {"text": "塔\u2028"})
     assert store.events("one")[0].time == NOW
 
 
 def test_a_status_comes_with_its_event_or_not_at_all(store: Store) -> None:
     store.add_run(run(), None, "engine")
     with pytest.raises(TypeError):
-        store.append_events("one", [(NOW, "status", {"status": object()})], "done")
+        store.append_events("one", [(NOW, parse_event("status", {"status": object()}))], "done")
     assert store.events("one") == []
-    store.append_events("one", [(NOW, "status", {"status": "running"})], "running")
+    store.append_events("one", [(NOW, parse_event("status", {"status": "running"}))], "running")
     assert (found := store.get_run("one")) and (found.status, found.finished) == ("running", None)
-    store.append_events("one", [(NOW, "status", {"status": "failed"})], "failed", "why")
+    store.append_events("one", [(NOW, parse_event("status", {"status": "failed"}))], "failed", "why")
     assert (found := store.get_run("one")) and (found.status, found.error) == ("failed", "why")
     assert found.finished is not None
     assert found.finished.tzinfo is not None
@@ -138,7 +141,7 @@ def test_a_status_comes_with_its_event_or_not_at_all(store: Store) -> None:
 def test_writers_in_several_threads_leave_no_gap_in_the_events(store: Store) -> None:
     store.add_run(run(), None, "engine")
     threads = [
-        threading.Thread(target=lambda: [store.append_events("one", [(NOW, "x", {})]) for _ in range(20)])
+        threading.Thread(target=lambda: [store.append_events("one", [(NOW, parse_event("x", {}))]) for _ in range(20)])
         for _ in range(5)
     ]
     for thread in threads:
@@ -150,17 +153,17 @@ def test_writers_in_several_threads_leave_no_gap_in_the_events(store: Store) -> 
 
 def test_an_event_of_an_unknown_run_is_refused(store: Store) -> None:
     with pytest.raises(store.database.driver_errors) as caught:
-        store.append_events("nothing", [(NOW, "x", {})])
+        store.append_events("nothing", [(NOW, parse_event("x", {}))])
     assert "IntegrityError" in {kind.__name__ for kind in type(caught.value).__mro__}
     assert store.events("nothing") == []
 
 
-def test_deleting_a_run_deletes_all_that_is_its_own(store: Store) -> None:
+def test_deleting_a_conversation_deletes_all_that_is_its_own(store: Store) -> None:
     store.add_run(run(), None, "engine")
-    store.append_events("one", [(NOW, "x", {})])
+    store.append_events("one", [(NOW, parse_event("x", {}))])
     search(store)
     store.save_outcome("one", PLAN, [], ANSWER)
-    store.delete_run("one")
+    store.delete_conversation("talk", "ann")
     assert (store.get_run("one"), store.events("one"), store.searches("one")) == (None, [], [])
     assert store.report(run()).answer is None
 
@@ -194,16 +197,16 @@ def test_a_request_to_stop_reaches_the_engine_of_the_run_and_ends_with_it(store:
 
 def test_who_has_lost_a_run_writes_nothing_more(store: Store) -> None:
     store.add_run(run(), None, "a")
-    assert store.append_events("one", [(NOW, "x", {})], engine="a") == 1
+    assert store.append_events("one", [(NOW, parse_event("x", {}))], engine="a") == 1
     store.append_events("one", [], "interrupted")
     store.claim_run("one", "b")
     with pytest.raises(RunTakenError):
-        store.append_events("one", [(NOW, "y", {})], "done", engine="a")
-    assert store.append_events("one", [(NOW, "z", {})], engine="b") == 2
+        store.append_events("one", [(NOW, parse_event("y", {}))], "done", engine="a")
+    assert store.append_events("one", [(NOW, parse_event("z", {}))], engine="b") == 2
     assert [event.kind for event in store.events("one")] == ["x", "z"]
-    store.delete_run("one")
+    store.delete_conversation("talk", "ann")
     with pytest.raises(RunTakenError):
-        store.append_events("one", [(NOW, "y", {})], engine="b")
+        store.append_events("one", [(NOW, parse_event("y", {}))], engine="b")
 
 
 def test_runs_of_an_owner_are_listed_newest_first(store: Store) -> None:
@@ -219,7 +222,9 @@ def test_what_the_calls_of_a_run_used_comes_back_in_order(store: Store) -> None:
         store.add_run(run(run_id), None, "engine")
     unpriced = USAGE.model_copy(update={"cost": None, "stage": "check"})
     for usage in (USAGE, unpriced, USAGE):
-        store.append_events("one", [(NOW, "usage", usage.model_dump(mode="json")), (NOW, "text", {})])
+        store.append_events(
+            "one", [(NOW, parse_event("usage", usage.model_dump(mode="json"))), (NOW, parse_event("text", {}))]
+        )
     assert store.report(run()).usage == (USAGE, unpriced, USAGE)
     assert store.report(run("two")).usage == ()
 
@@ -387,9 +392,9 @@ def test_evidence_that_is_no_place_is_no_sighting(store: Store) -> None:
     assert store.recorded_places("me") == []
 
 
-def test_the_places_of_a_deleted_run_are_gone(store: Store) -> None:
+def test_the_places_of_a_deleted_conversation_are_gone(store: Store) -> None:
     on_map(store, "a", park(1))
-    store.delete_run("a")
+    store.delete_conversation("talk of a", "me")
     assert store.recorded_places("me") == []
 
 
@@ -496,8 +501,8 @@ def test_a_file_of_the_first_version_is_brought_up_to_date_with_what_it_holds(
     first.close()
     with closing(Store(path)) as store:
         assert store.get_run("one") == run(status="done", options=RunOptions())
-        assert [event.data for event in store.events("one")] == [{"status": "done"}]
-        assert store.append_events("one", [(NOW, "x", {})]) == 2
+        assert [event.data for event in store.events("one")] == [StatusChanged(status="done")]
+        assert store.append_events("one", [(NOW, parse_event("x", {}))]) == 2
         store.increment_counter("amap", "2026-01-02")
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("pragma user_version").fetchone() == (len(tables.SQLITE_MIGRATIONS),)
@@ -515,7 +520,7 @@ def test_a_file_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> 
 def test_two_openings_of_one_store_see_each_other_at_once(store: Store, place: Path | str) -> None:
     other = Store(place)
     store.add_run(run(), None, "engine")
-    other.append_events("one", [(NOW, "x", {})], "running")
+    other.append_events("one", [(NOW, parse_event("x", {}))], "running")
     found = store.get_run("one")
     assert found is not None
     assert found.status == "running"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from research.agent.nodes.plan import build_edited_plan
+from research.core.events import DraftStarted, Event, TextWritten, dump_event
 from research.core.records import (
     Draft,
-    Event,
     EventEmitter,
     Failure,
     Finding,
@@ -80,8 +80,8 @@ def test_a_run_whose_answer_cannot_be_written_has_failed_and_keeps_all_it_found(
     assert {finding.task.query for finding in found.findings} == set("abcd")
     assert found.plan is not None
     assert [reflection.round for reflection in found.reflections] == [1]
-    assert kinds(runs.events(run.id))[-1] == "status"
-    assert "answer" not in kinds(runs.events(run.id))
+    assert kinds(runs.events(run.id))[-1] == "status_changed"
+    assert "answer_written" not in kinds(runs.events(run.id))
 
 
 @pytest.mark.parametrize("reopened", [False, True])
@@ -117,8 +117,8 @@ def test_going_on_with_such_a_run_only_writes(loops: int, reopened: bool, bench:
     assert (after.plan, after.findings, after.reflections) == (
         before.plan, before.findings, before.reflections,
     )  # fmt: skip
-    new = [kind for kind in kinds(runs.events(run.id, told)) if kind != "reflection"]
-    assert new == ["status", "writing", "answer", "status"]
+    new = [kind for kind in kinds(runs.events(run.id, told)) if not kind.startswith("reflection_")]
+    assert new == ["status_changed", "writing_started", "answer_written", "status_changed"]
     assert get(runs, run.id).error == ""
 
 
@@ -149,7 +149,7 @@ def test_what_stands_in_is_there_until_the_answer_is(bench: Bench) -> None:
     slow = Telling()
     runs = bench.open(slow)
     runs.resume(run.id)
-    until(lambda: "text" in kinds(runs.events(run.id)))
+    until(lambda: "text_written" in kinds(runs.events(run.id)))
     runs.stop(run.id)
     assert over(runs, run.id) == "stopped"
     assert report(runs, run.id).answer == stand_in
@@ -199,12 +199,12 @@ class Telling(ScriptedReasoner):
         emit: EventEmitter,
     ) -> Draft:
         self.loop, self._told = asyncio.get_running_loop(), asyncio.Event()
-        emit("drafting", handles={"abcd": ["e1", "p1"]})
+        emit(DraftStarted(handles={"abcd": ("e1", "p1")}))
         for text in self.said:
-            emit("text", text=text)
+            emit(TextWritten(text=text))
         await self._told.wait()
         for text in self.more:
-            emit("text", text=text, **({"restart": True} if text == "Again" else {}))
+            emit(TextWritten(text=text, restart=text == "Again"))
         return await super().write(question, plan, findings, reflections, options, emit)
 
     def go_on(self) -> None:
@@ -213,7 +213,7 @@ class Telling(ScriptedReasoner):
 
 
 def texts(runs: LocalRunManager, run_id: str) -> list[dict[str, Any]]:
-    return [event.data for event in runs.events(run_id) if event.kind == "text"]
+    return [dump_event(event.data)[1] for event in runs.events(run_id) if event.kind == "text_written"]
 
 
 def read(runs: LocalRunManager, run_id: str) -> str:
@@ -236,8 +236,8 @@ def test_words_that_come_close_together_are_one_event(bench: Bench) -> None:
     assert read(runs, run.id) == f"{counted}and more"
     events = runs.events(run.id)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    told = [kind for kind in kinds(events) if kind in ("writing", "drafting", "text", "answer")]
-    assert list(dict.fromkeys(told)) == ["writing", "drafting", "text", "answer"]
+    expected = ["writing_started", "draft_started", "text_written", "answer_written"]
+    assert list(dict.fromkeys(kind for kind in kinds(events) if kind in expected)) == expected
 
 
 def test_a_text_that_begins_anew_is_not_added_to_what_was_written(bench: Bench) -> None:

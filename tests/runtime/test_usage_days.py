@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from research.accounts.usage import DayUsage, usage_by_day
+from research.core.events import parse_event
 from research.core.records import Usage
 from research.storage.store import Store
 from tests.runtime.test_store import run
@@ -28,14 +29,14 @@ def store(place: Path | str) -> Store:
 
 
 def spent(store: Store, run_id: str, at: datetime, *usages: Usage) -> None:
-    store.append_events(run_id, [(at, "usage", usage.model_dump(mode="json")) for usage in usages])
+    store.append_events(run_id, [(at, parse_event("usage", usage.model_dump(mode="json"))) for usage in usages])
 
 
 def test_calls_are_summed_by_day_stage_and_model(store: Store) -> None:
     spent(store, "one", NOON, WRITTEN, WRITTEN, UNKNOWN)
     spent(store, "one", NOON + timedelta(hours=1), WRITTEN, SEARCHED)
     spent(store, "one", NOON + timedelta(days=1), SEARCHED)
-    store.append_events("one", [(NOON, "found", {"stage": "write", "model": "none"})])
+    store.append_events("one", [(NOON, parse_event("found", {"stage": "write", "model": "none"}))])
     day, model = date(2026, 3, 4), WRITTEN.model
     assert usage_by_day(store, "ann", NOON - timedelta(days=1)) == [
         DayUsage(day=day, stage="search", model="tavily", calls=1, searches=1, unpriced=1),
@@ -76,6 +77,6 @@ def test_a_day_is_that_of_the_time_zone(store: Store) -> None:
 def test_a_record_that_was_spoilt_takes_no_other_with_it(store: Store) -> None:
     spent(store, "one", NOON, WRITTEN)
     for spoilt in ({"stage": "write"}, {"stage": "write", "model": "m", "calls": "many"}, {"stage": "dream", "model": "m"}):  # fmt: skip
-        store.append_events("one", [(NOON, "usage", spoilt)])
+        store.append_events("one", [(NOON, parse_event("usage", spoilt))])
     assert [row.model for row in usage_by_day(store, "ann", NOON - timedelta(days=1))] == [WRITTEN.model]
     store.close()

@@ -13,6 +13,7 @@ from research import close_application, detect_tables, get_application
 from research.accounts import deletion
 from research.accounts.deletion import DELETE_STATEMENTS, OWNERLESS_TABLES
 from research.citations.registry import evidence_id
+from research.core.events import parse_event
 from research.core.records import Answer, Evidence, Finding, Passage, Plan, Run, RunOptions, Span, Task
 from research.storage import tables
 from research.storage.sqlite_files import StoreError
@@ -46,7 +47,7 @@ def put(owner: str, secret: str) -> None:
         options=LIBRARY, status="done", created=MADE, finished=MADE,
     )  # fmt: skip
     store.add_run(run, Plan(tasks=(Task(id="1", source="library", query=secret),)), "")
-    store.append_events(run.id, [(MADE, "plan", {"text": secret})])
+    store.append_events(run.id, [(MADE, parse_event("plan", {"text": secret}))])
     found = Evidence(
         id=evidence_id("web", "https://example.org", secret), kind="web", title=secret,
         url="https://example.org", language="en", retrieved=MADE,
@@ -161,7 +162,7 @@ def test_a_run_under_way_is_stopped_first_with_its_checkpoints(
     theirs = get_application().runs.start(f"When is the {OTHER} open?", options=LIBRARY, owner=BOB)
     for run, owner in ((mine, ANN), (theirs, BOB)):
         until(lambda run=run, owner=owner: any(  # type: ignore[misc]
-            event.kind == "search" for event in get_application().runs.events(run.id, owner=owner)
+            event.kind == "task_started" for event in get_application().runs.events(run.id, owner=owner)
         ))  # fmt: skip
     done = get_application().delete_owner_data(owner=ANN)
     assert done.runs == 1

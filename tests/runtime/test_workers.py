@@ -79,7 +79,7 @@ def killed(worker: WorkerProcess) -> None:
 def contiguous(runs: LocalRunManager, run_id: str) -> None:
     events = runs.events(run_id)
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    assert (events[-1].kind, events[-1].data["status"]) == ("status", "done")
+    assert (events[-1].kind, events[-1].data.status) == ("status_changed", "done")
 
 
 # As without workers
@@ -140,7 +140,7 @@ def test_a_run_of_a_worker_waits_for_its_plan_and_for_an_instruction(hands: Hire
 
 @pytest.mark.slow
 def test_the_limits_of_runs_at_once_hold_for_all_workers_together(hands: Hired, tmp_path: Path) -> None:
-    runs = hands(2, workers="2", runs_at_once=3, runs_each=2)
+    runs = hands(2, workers="2", max_runs=3, max_runs_per_owner=2)
     (tmp_path / "hold").touch()
     ids = begun(runs, 4)
     other = runs.start(QUESTION, options=WEB, owner="another").id
@@ -178,9 +178,9 @@ def test_a_run_is_saved_where_it_was_asked_for_by_a_worker(tmp_path: Path) -> No
         options = RunOptions(sources=("library",), sections=1, reflections=0)
         run = desk.runs.start("Bridges", options=options, run_id="one")
         until(lambda: not get_(desk, run).is_active)
-        saved = [event.data for event in desk.runs.events("one") if event.kind == "saved"]
+        saved = [event.data for event in desk.runs.events("one") if event.kind == "report_saved"]
         assert get_(desk, run).status == "done"
-        assert [Path(data["report"]).parent for data in saved] == [tmp_path / "reports"]
+        assert [Path(data.report).parent for data in saved] == [tmp_path / "reports"]
         desk.close()
 
 
@@ -284,7 +284,7 @@ def test_how_many_workers_there_may_be(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(settings_, "_cores", lambda: cores)
-    assert load_settings(given, data_dir=tmp_path).processes == expected
+    assert load_settings(given, data_dir=tmp_path).worker_count == expected
 
 
 @pytest.mark.slow
@@ -310,7 +310,7 @@ def test_where_no_worker_can_begin_the_server_does_the_work(hands: Hired, tmp_pa
 
 @pytest.mark.slow
 def test_a_run_of_which_workers_die_is_left_to_its_owner(hands: Hired, tmp_path: Path) -> None:
-    runs = hands(MAX_WORKER_DEATHS + 1, workers=str(MAX_WORKER_DEATHS + 1), runs_at_once=1)
+    runs = hands(MAX_WORKER_DEATHS + 1, workers=str(MAX_WORKER_DEATHS + 1), max_runs=1)
     (tmp_path / "hold").touch()
     run_id, waits = begun(runs, 2)
     for death in range(MAX_WORKER_DEATHS + 1):

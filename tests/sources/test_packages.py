@@ -142,15 +142,20 @@ def test_what_it_says_to_a_model_is_material_and_no_rule(install: Install) -> No
     assert "<<<sources" not in prompts.plan_prompt(question, ours, 3, date(2026, 1, 2)).user
 
 
+def loaded(env: dict[str, str]) -> settings.Settings:
+    """The settings with those of the sources that are there."""
+    return settings.load_settings(env, sources=registry.setting_declarations())
+
+
 def test_its_settings_are_read_from_the_environment_and_its_secrets_are_not_shown(
     install: Install,
 ) -> None:
     own = "(Setting('EXTRA_URL', 'https://example.org'), Setting('EXTRA_KEY', '', True))"
     install("one-more", more=f"settings={own}")
-    usual = settings.load_settings({})
+    usual = loaded({})
     assert usual.source_setting("EXTRA_URL") == "https://example.org"
     assert dict(usual.display_values())["EXTRA_KEY"] == ""
-    set_ = settings.load_settings({"EXTRA_KEY": "s3cret-9", "EXTRA_URL": "https://me:pw-77@example.org"})
+    set_ = loaded({"EXTRA_KEY": "s3cret-9", "EXTRA_URL": "https://me:pw-77@example.org"})
     assert set_.source_setting("EXTRA_KEY") == "s3cret-9"
     shown = dict(set_.display_values())
     assert (shown["EXTRA_KEY"], shown["EXTRA_URL"]) == ("set", "https://example.org")
@@ -161,9 +166,9 @@ def test_its_settings_are_read_from_the_environment_and_its_secrets_are_not_show
 
 def test_the_settings_know_the_names_of_those_that_are_there(install: Install) -> None:
     with pytest.raises(settings.SettingError, match="there is no 'extra'"):
-        settings.load_settings({"SIGHTLINE_SOURCES": "extra"})
+        loaded({"SIGHTLINE_SOURCES": "extra"})
     install("one-more")
-    assert settings.load_settings({"SIGHTLINE_SOURCES": "extra,web"}).usual_sources == "extra,web"
+    assert loaded({"SIGHTLINE_SOURCES": "extra,web"}).default_sources == "extra,web"
 
 
 @pytest.mark.parametrize("usual", ["lambda status: status.state == 'live'", "None"])
@@ -209,6 +214,25 @@ class Formless:
 
 SOURCE = Source(**{**FIELDS, "build": lambda dependencies: Formless()})
 """
+
+
+OUTDATED = """
+class Outdated:
+    max_sequential_calls = 1
+    def readiness(self): return Readiness(state="live")
+    async def search(self, task, emit): emit("waiting")
+
+SOURCE = Source(**{**FIELDS, "build": lambda dependencies: Outdated()})
+"""
+
+
+async def test_a_search_may_emit_only_events(install: Install) -> None:
+    install("one-more", PLAIN.format(more="") + OUTDATED)
+    guest = PluginRetriever(registry.get_source("extra"), Dependencies(settings.load_settings({})))
+    emitted: list[object] = []
+    with pytest.raises(TypeError, match="extra emitted str"):
+        await guest.search(Task(id="1.1", source="extra", query="q"), emitted.append)
+    assert emitted == []
 
 
 async def test_a_search_is_held_to_the_form_of_a_finding(install: Install) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from research.citations import mentions
+from research.citations import mention_comparison, mentions
 from research.citations.disagreements import find_disagreements
 from research.citations.tokenization import TokenizedSentence, tokenize_text
 from research.core.records import Evidence, Passage, Report, Run, RunOptions
@@ -226,7 +226,7 @@ def _shown(score: float | None) -> str:
 # A part of the comparison, and what stands in its place when it is left out.
 PARTS: dict[str, dict[str, Any]] = {
     "words": {"MIN_WORD_OVERLAP": 0.0, "MIN_WORD_OVERLAP_FOR_YEARS": 0.0},
-    "years": {"MIN_WORD_OVERLAP_FOR_YEARS": mentions.MIN_WORD_OVERLAP},
+    "years": {"MIN_WORD_OVERLAP_FOR_YEARS": mention_comparison.MIN_WORD_OVERLAP},
     "qualifiers": {"qualifiers_in": lambda _: frozenset()},
     "taken back": {"RETRACTING_CUES": frozenset()},
     "other figures": {"_has_other_frame": lambda *_: False},

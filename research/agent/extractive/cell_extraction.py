@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from research.agent.extractive.quote_selection import Quote, extract_terms, select_quotes, text_units
+from research.citations.registry import cite_passage
 from research.core.display_names import column_heading
 from research.core.records import (
     Cell,
@@ -113,7 +114,7 @@ def _field_readings(column: Column, findings: Sequence[Finding]) -> Iterator[Cel
             value = CellValue(type="text", text=text) if column.type == "text" else extract_value(text, column)
             if value is not None:
                 item, passage = passages[0]
-                cite = PassageReference(evidence=item.id, passage=passage.id, end=len(passage.text))
+                cite = cite_passage(item.id, passage)
                 yield CellReading(value=value, quote=passage.text, cites=(cite,))
 
 
@@ -187,7 +188,7 @@ def _candidate_sentences(
         for item in finding.evidence:
             if item.place and normalise_quote(item.place.name) in row_names:
                 for passage in item.passages:
-                    cite = PassageReference(evidence=item.id, passage=passage.id, end=len(passage.text))
+                    cite = cite_passage(item.id, passage)
                     yield _CandidateSentence(passage.text, cite, 1.0, is_about_row=True)
     for quote in select_quotes(column.full_question, names, True, by_type["quotes"]):
         yield _CandidateSentence(quote.text, _to_cite(quote), quote.score)

@@ -131,7 +131,7 @@ def _latest_names(turns: Sequence[Turn], corpus: Corpus) -> tuple[list[str], str
 
 def _find_names(text: str, corpus: Corpus) -> list[str]:
     reading = parse_question(text, corpus)
-    names = dict.fromkeys(name for piece in reading.clauses for name in piece.subjects if name)
+    names = dict.fromkeys(name for clause in reading.clauses for name in clause.subjects if name)
     return list(names) if reading.has_names else []
 
 

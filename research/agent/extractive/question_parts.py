@@ -67,14 +67,14 @@ def parse_question(question: str, corpus: Corpus) -> ParsedQuestion:
     names = _find_names(question, corpus)
     if names:
         return ParsedQuestion(tuple(_build_clauses(question, names)), True)
-    pieces = [
+    clauses = [
         Clause(_clean_clause(text))
         for text in _merge_lead_ins(question, _split_clauses(question))
         if _has_content(text)
     ]
-    for piece in pieces[1:]:
-        piece.subjects = [" ".join(extract_keywords(pieces[0].text)[:4])]
-    return ParsedQuestion(tuple(pieces), False)
+    for clause in clauses[1:]:
+        clause.subjects = [" ".join(extract_keywords(clauses[0].text)[:4])]
+    return ParsedQuestion(tuple(clauses), False)
 
 
 def _strip_urls(question: str) -> str:
@@ -309,17 +309,17 @@ def _merge_adjacent_names(question: str, spans: list[tuple[int, int, str]]) -> l
 
 def _split_clauses(text: str) -> list[str]:
     out: list[str] = []
-    for piece in _CLAUSE_SEPARATOR.split(text):
+    for part in _CLAUSE_SEPARATOR.split(text):
         current, at = "", 0
-        for word in segment.cut(to_simplified(piece)) if has_han(piece) else [piece]:
+        for word in segment.cut(to_simplified(part)) if has_han(part) else [part]:
             if word in _CONJUNCTIONS:
                 out.append(current)
                 current = ""
             else:
-                current += piece[at : at + len(word)]
+                current += part[at : at + len(word)]
             at += len(word)
         out.append(current)
-    return [piece.strip() for piece in out if piece.strip()]
+    return [part.strip() for part in out if part.strip()]
 
 
 def _merge_lead_ins(text: str, clauses: Sequence[str]) -> list[str]:
@@ -363,7 +363,7 @@ def _build_clauses(question: str, names: list[tuple[int, int, str]]) -> list[Cla
     comparing = is_comparison(question) and len(names) > 1
     if comparing:
         masked = _COMPARISON_PHRASE.sub(" ", masked)
-    pieces: list[Clause] = []
+    built: list[Clause] = []
     pending: list[str] = []
     for clause in _merge_lead_ins(masked, _split_clauses(masked)):
         count = clause.count(_NAME_MARK)
@@ -375,13 +375,13 @@ def _build_clauses(question: str, names: list[tuple[int, int, str]]) -> list[Cla
             named = len(clause_names) == 1 and not pending and not comparing
             text = clause.replace(_NAME_MARK, clause_names[0]) if named else rest
             bare = _clean_clause(_strip_trailing_preposition(rest))
-            pieces.append(Clause(_clean_clause(_strip_trailing_preposition(text)), pending + clause_names, bare))
+            built.append(Clause(_clean_clause(_strip_trailing_preposition(text)), pending + clause_names, bare))
             pending = []
     if comparing:
         all_names = [name for _, _, name in names]
-        pieces = [Clause(piece.text_without_names, all_names, piece.text_without_names) for piece in pieces]
-        pending = pending if pieces else all_names
-    return _share_subjects(pieces, pending)
+        built = [Clause(text, all_names, text) for text in (clause.text_without_names for clause in built)]
+        pending = pending if built else all_names
+    return _share_subjects(built, pending)
 
 
 def _mask_names(question: str, names: list[tuple[int, int, str]]) -> tuple[str, list[list[str]]]:
@@ -416,11 +416,11 @@ def _share_subjects(clauses: list[Clause], pending_names: list[str]) -> list[Cla
     if pending_names:  # the question ends with names: "… of A and B"
         clauses[-1].subjects += pending_names
     last: list[str] = []
-    for piece in clauses:
-        piece.subjects = last = piece.subjects or last
+    for clause in clauses:
+        clause.subjects = last = clause.subjects or last
     following: list[str] = []
-    for piece in reversed(clauses):
-        piece.subjects = following = piece.subjects or following
-    for piece in clauses:
-        piece.subjects = list(dict.fromkeys(piece.subjects))
+    for clause in reversed(clauses):
+        clause.subjects = following = clause.subjects or following
+    for clause in clauses:
+        clause.subjects = list(dict.fromkeys(clause.subjects))
     return clauses

@@ -354,7 +354,7 @@ def select_quotes(
                     quote, frozenset(_cached_tokens(candidate.text)), source_by_id.get(candidate.evidence.id, "")
                 )
             )
-    scored.sort(key=lambda said: -said.quote.score)
+    scored.sort(key=_sort_key)
     passages = {(e.id, p.id): p for f in findings for e in f.evidence for p in e.passages}
     quotes: dict[tuple[str, str, int], Quote] = {}
     for best in _select_diverse(scored, min_share, max_quotes):
@@ -419,6 +419,10 @@ class _ScoredQuote(NamedTuple):
     source: str
 
 
+def _sort_key(scored: _ScoredQuote) -> float:
+    return -scored.quote.score
+
+
 def _select_diverse(ranked: Sequence[_ScoredQuote], min_share: float, max_quotes: int) -> list[Quote]:
     """Return the best quotes, the best first: the top one of each source, as far as the limit
     allows.
@@ -427,15 +431,15 @@ def _select_diverse(ranked: Sequence[_ScoredQuote], min_share: float, max_quotes
     """
     if not ranked:
         return []
-    best_by_source = {said.source: said for said in reversed(ranked)}
-    picked = sorted(best_by_source.values(), key=lambda said: -said.quote.score)[:max_quotes]
-    for said in ranked:
-        if len(picked) == max_quotes or said.quote.score < min_share * ranked[0].quote.score:
+    best_by_source = {scored.source: scored for scored in reversed(ranked)}
+    picked = sorted(best_by_source.values(), key=_sort_key)[:max_quotes]
+    for scored in ranked:
+        if len(picked) == max_quotes or scored.quote.score < min_share * ranked[0].quote.score:
             break
-        same_source = [other.words for other in picked if other.source == said.source]
-        if all(_word_overlap(said.words, words) < DUPLICATE_OVERLAP for words in same_source):
-            picked.append(said)
-    return [said.quote for said in sorted(picked, key=lambda said: -said.quote.score)]
+        same_source = [other.words for other in picked if other.source == scored.source]
+        if all(_word_overlap(scored.words, words) < DUPLICATE_OVERLAP for words in same_source):
+            picked.append(scored)
+    return [scored.quote for scored in sorted(picked, key=_sort_key)]
 
 
 def _word_overlap(a: frozenset[str], b: frozenset[str]) -> float:

@@ -7,11 +7,11 @@ else the judgement of the rules stands.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel
 
 from research.agent.llm import prompts
+from research.agent.llm.model_output import one_line, parse_rows
 from research.agent.llm.reasoner import ModelReasoner
 from research.agent.llm.yes_no_models import is_yes_no_model, judge_claim
 from research.agent.reasoner import Claim
@@ -28,35 +28,29 @@ from research.core.records import (
 )
 from research.core.text.tokenizer import find_quote, normalise_quote
 from research.models.chat import Chat
+from research.models.roles import ModelSpec
 
 MAX_REASON_CHARS = 200  # longer reasons are cut
 MIN_QUOTE_CHARS = 4  # shorter quotes are ignored
 
 
-_T = TypeVar("_T", bound=BaseModel)
-
-
-class _ModelOutput(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-
-class _VerdictOutput(_ModelOutput):
+class _VerdictOutput(BaseModel):
     number: int
     verdict: Verdict
     reason: str = ""
     quote: str = ""
 
 
-class _VerdictsOutput(_ModelOutput):
+class _VerdictsOutput(BaseModel):
     rulings: list[object]
 
 
-class _RewriteOutput(_ModelOutput):
+class _RewriteOutput(BaseModel):
     number: int
     text: str
 
 
-class _RewritesOutput(_ModelOutput):
+class _RewritesOutput(BaseModel):
     rewritten: list[object]
 
 
@@ -68,17 +62,11 @@ class ModelCitationChecker:
         self.can_judge = can_judge
 
     def author(self, options: RunOptions) -> str:
-        try:
-            chat = self._check_chat(options)
-        except ServiceError:  # the error is raised again, and reported, by the call
-            return ""
-        return str(chat.spec)
+        return str(self._judging_model(options) or "")
 
     def is_single_claim_only(self, options: RunOptions) -> bool:
-        try:
-            return is_yes_no_model(self._check_chat(options).spec)
-        except ServiceError:  # the error is raised again, and reported, by the call
-            return False
+        model = self._judging_model(options)
+        return model is not None and is_yes_no_model(model)
 
     def is_available(self, options: RunOptions) -> bool:
         return self._reasoner_for(options) is not None
@@ -87,11 +75,11 @@ class ModelCitationChecker:
         self, question: Question, claims: Sequence[Claim], options: RunOptions, emit: EventEmitter
     ) -> ModelVerdicts:
         try:
-            chat = self._check_chat(options)
+            chat = self._require_reasoner(options).check_chat(options)
             if is_yes_no_model(chat.spec):
                 return ModelVerdicts(rulings=tuple([await judge_claim(c, chat, emit) for c in claims]))
             output = await chat.ask_json(
-                lambda room: prompts.check_prompt(question, claims, room),
+                lambda token_budget: prompts.check_prompt(question, claims, token_budget),
                 prompts.check_schema(len(claims)),
                 _VerdictsOutput,
                 "check",
@@ -100,7 +88,7 @@ class ModelCitationChecker:
         except ServiceError as error:
             return ModelVerdicts(failures=(error.to_failure("check"),))
         rows: dict[int, _VerdictOutput] = {}
-        for row in _parse_rows(output.rulings, _VerdictOutput):
+        for row in parse_rows(output.rulings, _VerdictOutput):
             rows.setdefault(row.number, row)
         judged = [_to_verdict(claim, rows[n]) for n, claim in enumerate(claims, 1) if n in rows]
         verdicts = tuple(item for item in judged if item)
@@ -112,7 +100,7 @@ class ModelCitationChecker:
         try:
             chat = self._require_reasoner(options).rewrite_chat(options)
             output = await chat.ask_json(
-                lambda room: prompts.rewrite_prompt(claims, room),
+                lambda token_budget: prompts.rewrite_prompt(claims, token_budget),
                 prompts.rewrite_schema(len(claims)),
                 _RewritesOutput,
                 "check",
@@ -120,18 +108,21 @@ class ModelCitationChecker:
             )
         except ServiceError as error:
             return RewrittenSentences(failures=(error.to_failure("check"),))
-        rows = {row.number: " ".join(row.text.split()) for row in _parse_rows(output.rewritten, _RewriteOutput)}
-        return RewrittenSentences(
-            texts=tuple(
-                (claim.key, rows[n][: prompts.MAX_SENTENCE_CHARS]) for n, claim in enumerate(claims, 1) if rows.get(n)
-            )
-        )
+        rows = {
+            row.number: one_line(row.text, prompts.MAX_SENTENCE_CHARS)
+            for row in parse_rows(output.rewritten, _RewriteOutput)
+        }
+        texts = tuple((claim.key, rows[n]) for n, claim in enumerate(claims, 1) if rows.get(n))
+        return RewrittenSentences(texts=texts)
 
     def _reasoner_for(self, options: RunOptions) -> ModelReasoner | None:
         return self._reports if options.sections else self._default
 
-    def _check_chat(self, options: RunOptions) -> Chat:
-        return self._require_reasoner(options).check_chat(options)
+    def _judging_model(self, options: RunOptions) -> ModelSpec | None:
+        try:
+            return self._require_reasoner(options).check_chat(options).spec
+        except ServiceError:  # the error is raised again, and reported, by the call
+            return None
 
     def _require_reasoner(self, options: RunOptions) -> ModelReasoner:
         """Return the models of a run.
@@ -149,25 +140,15 @@ def _no_judgement_failure(chat: Chat) -> Failure:
     return ServiceError("malformed", f"{chat.spec} judged no sentence").to_failure("check")
 
 
-def _parse_rows(rows: Sequence[object], output_type: type[_T]) -> list[_T]:
-    """Parse rows of a model's output; an invalid row does not affect the others."""
-    parsed = []
-    for row in rows:
-        try:
-            parsed.append(output_type.model_validate(row))
-        except ValidationError:
-            continue
-    return parsed
-
-
 def _to_verdict(claim: Claim, output: _VerdictOutput) -> ModelVerdict | None:
     """Return a verdict with the position of its quote; None if it needs a quote and has none."""
-    reason = " ".join(output.reason.split())[:MAX_REASON_CHARS]
+    reason = one_line(output.reason, MAX_REASON_CHARS)
     if output.verdict == "absent":
         return ModelVerdict(key=claim.key, verdict=output.verdict, reason=reason)
+    if len(normalise_quote(output.quote)) < MIN_QUOTE_CHARS:
+        return None
     for evidence, passage, _ in claim.passages:
-        is_long_enough = len(normalise_quote(output.quote)) >= MIN_QUOTE_CHARS
-        if is_long_enough and (span := find_quote(output.quote, passage.text)):
+        if span := find_quote(output.quote, passage.text):
             start, end = span
             return ModelVerdict(
                 key=claim.key,

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 
 from research.agent.llm.material import MaterialListing, passage_blocks
 from research.citations.model_markdown import parse_model_markdown
+from research.citations.registry import cites_by_address, cites_by_title
 from research.core.errors import ServiceError
 from research.core.i18n import message, translator
 from research.core.records import ASKS_BACK, Draft, Failure, Finding, Language, Reflection, Span
+from research.models.chat import Chat
 from research.models.replies import ModelReply
 
 QUOTES_PER_QUERY = 4  # passages of a query that replace an answer
@@ -22,8 +24,29 @@ MAX_TITLE_CHARS = 60  # longer titles are cut
 _OUTPUT_LIMIT_FAILURE = Failure(stage="write", reason="cut off", message="the model reached its output limit")
 
 
+def require_text(listing: MaterialListing, chat: Chat) -> None:
+    """Check that the prompt of a model shows any material.
+
+    Raises:
+        ServiceError: it shows none.
+    """
+    if not listing.text:
+        raise ServiceError("cut off", f"the material has no room in the prompt of {chat.spec}", hint="context")
+
+
+def parse_reply(reply: ModelReply, listing: MaterialListing, findings: Sequence[Finding]) -> tuple[Span, ...]:
+    """Parse a model's text. It may cite the evidence of the findings by handle, address or title."""
+    evidence = [item for finding in findings for item in finding.evidence]
+    return parse_model_markdown(
+        reply.text,
+        listing.handles,
+        cites_by_address(evidence),
+        cites_by_title(evidence),
+        is_partial=bool(reply.is_cut or reply.error),  # a handle may be cut off
+    )
+
+
 def build_draft(
-    spans: list[Span],
     reply: ModelReply,
     language: Language,
     findings: Sequence[Finding],
@@ -33,7 +56,7 @@ def build_draft(
 ) -> Draft:
     """Build a draft from a model's text, with notices on its ending, gaps and omitted material."""
     ending = describe_ending(reply, language)
-    spans += ending.spans
+    spans = [*parse_reply(reply, listing, findings), *ending.spans]
     if not any(span.cites for span in spans):
         spans.insert(0, Span(kind="notice", text=message("draft.uncited", language)))
         spans += _quote_spans(findings)
@@ -114,15 +137,14 @@ def _quote_spans(findings: Sequence[Finding]) -> tuple[Span, ...]:
         first = passage_blocks(finding.evidence)[:QUOTES_PER_QUERY]
         if first:
             spans.append(Span(kind="heading", text=finding.task.query))
-        for piece in first:
-            spans.append(Span(kind="quote", text=piece.text, cites=piece.cites))
+        spans += (Span(kind="quote", text=block.text, cites=block.cites) for block in first)
     return tuple(spans)
 
 
 def no_source_spans(language: Language, findings: Sequence[Finding]) -> tuple[Span, ...]:
     """Return an answer without citations: a notice, and any text without sources."""
     searched = [finding for finding in findings if finding.reason != "left out"]
-    has_failed = bool(searched) and all(f.reason not in (None, "empty") for f in searched)
+    has_failed = bool(searched) and all(f.has_failed for f in searched)
     is_skipped = bool(findings) and not searched
     clarifications = dict.fromkeys(f.message for f in findings if f.reason in ASKS_BACK)
     spans = [Span(kind="missing", text=text) for text in clarifications]

@@ -8,66 +8,69 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from research.agent.llm import prompts
 from research.agent.llm.truncation import excerpt, fair_share
 from research.core.records import EventEmitter
 from research.models import prompting
-from research.models.chat import Chat
 from research.models.prompting import message_text
 from research.models.token_counts import estimate_tokens
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
+    from research.agent.llm.reasoner import ModelReasoner
+
 FENCE_TOKENS = 30  # tokens of the fence around a result
 ToolCaller = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 _INVALID_ARGUMENTS = '{"error": "the arguments of this call are no JSON object"}'
 
 
-async def explore(
-    chat: Chat,
-    query: str,
-    tools: Sequence[Mapping[str, Any]],
-    call: ToolCaller,
-    budget: int,
-    today: date,
-    emit: EventEmitter,
-    material: str = "",
-) -> None:
-    """Let a model call tools for a query, at most `budget` times.
+class ToolLoop:
+    """Lets the searching model call tools."""
 
-    `material` is a server's description of its tools; without it they are those of the map.
+    def __init__(self, models: ModelReasoner) -> None:
+        self._models = models
 
-    Raises:
-        ServiceError: the model cannot be called.
-    """
-    prompt = (
-        prompts.tool_server_prompt(query, material, budget, today)
-        if material
-        else prompts.map_tools_prompt(query, budget, today)
-    )
-    from langchain_core.messages import HumanMessage, SystemMessage
+    async def explore(
+        self,
+        query: str,
+        tools: Sequence[Mapping[str, Any]],
+        call: ToolCaller,
+        budget: int,
+        emit: EventEmitter,
+        material: str = "",
+    ) -> None:
+        """Let the model call tools for a query, at most `budget` times.
 
-    messages: list[BaseMessage | _ToolResult] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+        `material` is a server's description of its tools; without it they are those of the map.
 
-    def build_messages(room: int) -> list[BaseMessage]:
-        return _fit_messages(messages, room)
+        Raises:
+            ServiceError: the model cannot be called.
+        """
+        from langchain_core.messages import HumanMessage, SystemMessage
 
-    while budget > 0:
-        message = await chat.next_message(build_messages, tools, "search", emit)
-        messages.append(message)
-        calls = [(c["id"], c["name"], c["args"]) for c in message.tool_calls]
-        invalid_calls = [(c["id"], c["name"] or "") for c in message.invalid_tool_calls]
-        if not calls and not invalid_calls:
-            return
-        results = await asyncio.gather(*(call(name, args) for _, name, args in calls))
-        for (id_, name, _), text in zip(calls, results, strict=True):
-            messages.append(_ToolResult(id_ or name, name, text))
-        messages += [_ToolResult(id_ or name, name, _INVALID_ARGUMENTS) for id_, name in invalid_calls]
-        budget -= len(calls) + len(invalid_calls)
+        chat, today = self._models.chat("search"), self._models.today
+        prompt = (
+            prompts.tool_server_prompt(query, material, budget, today)
+            if material
+            else prompts.map_tools_prompt(query, budget, today)
+        )
+        messages: list[BaseMessage | _ToolResult] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+        while budget > 0:
+            message = await chat.next_message(partial(_fit_messages, messages), tools, "search", emit)
+            messages.append(message)
+            calls = [(c["id"], c["name"], c["args"]) for c in message.tool_calls]
+            invalid_calls = [(c["id"], c["name"] or "") for c in message.invalid_tool_calls]
+            if not calls and not invalid_calls:
+                return
+            results = await asyncio.gather(*(call(name, args) for _, name, args in calls))
+            for (id_, name, _), text in zip(calls, results, strict=True):
+                messages.append(_ToolResult(id_ or name, name, text))
+            messages += [_ToolResult(id_ or name, name, _INVALID_ARGUMENTS) for id_, name in invalid_calls]
+            budget -= len(calls) + len(invalid_calls)
 
 
 class _ToolResult(NamedTuple):

@@ -11,12 +11,13 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Protocol
 
 from research.agent.llm.truncation import TRUNCATION_MARK, RankedText, excerpt, select_texts, truncate
+from research.citations.registry import cite_passage
 from research.core.records import MEMORY_SOURCE, Evidence, Finding, Passage, PassageReference, Span, fingerprint
 from research.core.text.folding import fold_text as plain_text
 from research.core.text.tokenizer import word_weights
@@ -25,6 +26,7 @@ from research.models.token_counts import estimate_tokens
 
 MAX_SOURCE_NAME_CHARS = 160  # longer names are cut
 HANDLE_TOKENS = 4  # with its brackets
+_PLACEHOLDER_HANDLE = "0" * 8  # stands for a handle until handles are assigned
 
 
 @dataclass(frozen=True)
@@ -130,33 +132,40 @@ def has_citable_material(findings: Iterable[Finding]) -> bool:
     return any(block.cites for finding in findings for block in _to_blocks(finding, False, 0))
 
 
-class MaterialBlock(Protocol):
+class MaterialBlock(ABC):
     """A block of material in a prompt."""
 
     @property
+    @abstractmethod
     def key(self) -> str:
         """A fingerprint, equal for blocks with the same text, whatever their sources."""
 
     @property
+    @abstractmethod
     def text(self) -> str:
         """The content of the block."""
 
     @property
-    def token_count(self) -> int:
-        """The estimated tokens of the rendered block."""
-
-    @property
+    @abstractmethod
     def cites(self) -> tuple[PassageReference, ...]:
         """The passages of the block."""
 
-    def merge(self, other: MaterialBlock) -> MaterialBlock:
-        """Add the sources of a block with the same text, if the block can have several."""
-
+    @abstractmethod
     def render(self, handles: Mapping[PassageReference, str]) -> str:
         """Render the block with the handles of its passages."""
 
+    @abstractmethod
     def shorten(self, token_budget: int, query_words: Mapping[str, float]) -> MaterialBlock:
         """Return the part with most of the query's words, within the budget if possible."""
+
+    @property
+    def token_count(self) -> int:
+        """The estimated tokens of the rendered block."""
+        return estimate_tokens(self.render(dict.fromkeys(self.cites, _PLACEHOLDER_HANDLE)))
+
+    def merge(self, other: MaterialBlock) -> MaterialBlock:
+        """Add the sources of a block with the same text, if the block can have several."""
+        return self
 
 
 def _unique_blocks(groups: Sequence[Sequence[MaterialBlock]]) -> Iterator[tuple[int, int, MaterialBlock]]:
@@ -220,26 +229,15 @@ def _assign_handles(
 
     No handle occurs in the material, so text copied from there never cites anything.
     """
-    taken = _find_lookalikes(" ".join([*other_texts, *(block.render(_PlaceholderHandles()) for block in blocks)]))
+    taken = _find_lookalikes(
+        " ".join([*other_texts, *(block.render(dict.fromkeys(block.cites, "")) for block in blocks)])
+    )
     names: dict[PassageReference, str] = {}
     for cite in (*(cite for block in blocks for cite in block.cites), *other_cites):
         if cite not in names:
             names[cite] = next(name for name in _candidate_handles(cite) if name not in taken)
             taken.add(names[cite])
     return names
-
-
-class _PlaceholderHandles(dict[PassageReference, str]):
-    """A mapping of every passage to the same placeholder, used before handles are assigned."""
-
-    def __init__(self, handle: str = "") -> None:
-        self.handle = handle
-
-    def __missing__(self, cite: PassageReference) -> str:
-        return self.handle
-
-
-_PLACEHOLDER_HANDLES = _PlaceholderHandles("0" * 8)
 
 
 def _candidate_handles(cite: PassageReference) -> Iterator[str]:
@@ -257,7 +255,7 @@ def _find_lookalikes(text: str) -> set[str]:
 
 
 @dataclass(frozen=True)
-class SummaryBlock:
+class SummaryBlock(MaterialBlock):
     """A cited text of a search model, or a summary, with its sources."""
 
     spans: tuple[Span, ...]
@@ -272,16 +270,8 @@ class SummaryBlock:
         return "".join(span.text for span in self.spans)
 
     @property
-    def token_count(self) -> int:
-        return estimate_tokens(self.render(_PLACEHOLDER_HANDLES))
-
-    @property
     def cites(self) -> tuple[PassageReference, ...]:
         return tuple(dict.fromkeys(cite for span in self.spans for cite in span.cites))
-
-    def merge(self, other: MaterialBlock) -> SummaryBlock:
-        """Return the block itself, as each of its sentences already names equivalent sources."""
-        return self
 
     def shorten(self, token_budget: int, query_words: Mapping[str, float]) -> SummaryBlock:
         """Return the beginning, where such a text says the most."""
@@ -305,11 +295,15 @@ class SummaryBlock:
 
 
 @dataclass(frozen=True)
-class PassageBlock:
+class PassageBlock(MaterialBlock):
     """One text and the sources that contain it."""
 
-    text: str
+    passage_text: str
     sources: tuple[tuple[Evidence, Passage], ...]
+
+    @property
+    def text(self) -> str:
+        return self.passage_text
 
     @property
     def key(self) -> str:
@@ -317,26 +311,18 @@ class PassageBlock:
 
     @property
     def cites(self) -> tuple[PassageReference, ...]:
-        return tuple(
-            PassageReference(evidence=item.id, passage=passage.id, end=len(passage.text))
-            for item, passage in self.sources
-        )
-
-    @property
-    def token_count(self) -> int:
-        return estimate_tokens(self.render(_PLACEHOLDER_HANDLES))
+        return tuple(cite_passage(item.id, passage) for item, passage in self.sources)
 
     def merge(self, other: MaterialBlock) -> PassageBlock:
         sources = (*self.sources, *(other.sources if isinstance(other, PassageBlock) else ()))
         return replace(self, sources=tuple({(e.id, p.id): (e, p) for e, p in sources}.values()))
 
     def shorten(self, token_budget: int, query_words: Mapping[str, float]) -> PassageBlock:
-        shortened = replace(self, text="")
+        shortened = replace(self, passage_text="")
         while shortened.token_count > token_budget // 2 and len(shortened.sources) > 1:
             shortened = replace(shortened, sources=shortened.sources[: len(shortened.sources) // 2])
-        return replace(
-            shortened, text=excerpt(neutralise_handles(self.text), token_budget - shortened.token_count, query_words)
-        )
+        text = excerpt(neutralise_handles(self.text), token_budget - shortened.token_count, query_words)
+        return replace(shortened, passage_text=text)
 
     def render(self, handles: Mapping[PassageReference, str]) -> str:
         marks = "".join(f"[@{handles[cite]}]" for cite in self.cites)

@@ -48,6 +48,11 @@ def language_instruction(language: Language, what: str = "everything, headings i
     return f"Write {what} in {_LANGUAGE_NAMES[language]}."
 
 
+def join_blocks(*blocks: str) -> str:
+    """Join the blocks of a prompt, without empty ones."""
+    return "\n\n".join(filter(None, blocks))
+
+
 def question_block(question: Question, today: date) -> str:
     conversation = _conversation_block(question)
     text = f"Today is {today.isoformat()}.\n\n{conversation}Question:\n{fence('question', question.text)}"
@@ -106,19 +111,15 @@ def _query_list_instructions(fields: Mapping[str, str], lead: str) -> str:
     return "\n".join(f'- "{field}": {lead} {describe(name)}.' for field, name in fields.items())
 
 
-def _foreign_source_blocks(fields: Mapping[str, str]) -> list[str]:
-    """Return the descriptions of external sources as fenced material."""
+def _external_sources_block(fields: Mapping[str, str]) -> str:
+    """Return the descriptions of external sources as fenced material; "" without any."""
     sources = [registry.get_source(name) for name in fields.values()]
     lines = [f"{source.name}: {source.prompt_phrase}" for source in sources if source.is_external]
-    return ["Sources:\n" + fence("sources", "\n".join(lines))] if lines else []
+    return "Sources:\n" + fence("sources", "\n".join(lines)) if lines else ""
 
 
 def string_list_schema(max_items: int, max_chars: int) -> dict[str, Any]:
-    return {
-        "type": "array",
-        "items": {"type": "string", "maxLength": max_chars},
-        "maxItems": max_items,
-    }
+    return {"type": "array", "items": {"type": "string", "maxLength": max_chars}, "maxItems": max_items}
 
 
 def plan_schema(
@@ -173,7 +174,7 @@ A query is what one would type into a search engine: a few words, names kept as 
 looks for something else; one good query is better than three alike. For what changes with time, name \
 the year. A list may stay empty if its source cannot help. {url_instruction}{_QUERY_LANGUAGE_INSTRUCTION} \
 {language_instruction(question.language, "all the rest")}"""
-    return Prompt(system, "\n\n".join([*_foreign_source_blocks(fields), question_block(question, today)]))
+    return Prompt(system, "\n\n".join([_external_sources_block(fields), question_block(question, today)]))
 
 
 # Reflecting
@@ -210,14 +211,12 @@ nothing is.
 A new query looks for what is missing, differs from every query that was run, and stands on its own. \
 The lists are empty if the material is sufficient, or if searching again cannot help. \
 {_QUERY_LANGUAGE_INSTRUCTION} {language_instruction(question.language, "all the rest")}"""
-    user = "\n\n".join(
-        [
-            *_foreign_source_blocks(fields),
-            question_block(question, today),
-            _parts_block(plan),
-            "Queries that were run:\n" + fence("queries", list_queries(findings)),
-            material_block(listing),
-        ]
+    user = join_blocks(
+        _external_sources_block(fields),
+        question_block(question, today),
+        _parts_block(plan),
+        queries_block(findings),
+        material_block(listing),
     )
     return Prompt(system, user)
 
@@ -233,9 +232,10 @@ def material_block(listing: MaterialListing) -> str:
     return "Material:\n" + fence("material", listing.text or placeholder) + omitted_note
 
 
-def list_queries(findings: Sequence[Finding]) -> str:
+def queries_block(findings: Sequence[Finding]) -> str:
     shown = [finding for finding in findings if finding.task.source != MEMORY_SOURCE][-MAX_LISTED_QUERIES:]
-    return "\n".join(f"- {finding.task.query}" + _query_outcome(finding) for finding in shown)
+    lines = "\n".join(f"- {finding.task.query}" + _query_outcome(finding) for finding in shown)
+    return "Queries that were run:\n" + fence("queries", lines)
 
 
 def _query_outcome(finding: Finding) -> str:
@@ -315,17 +315,14 @@ sentences; use Markdown headings, lists and tables where they help to read.
 {language_instruction(question.language)}"""
     last_reflection = reflections[-1] if reflections else None
     gaps = last_reflection.gap if last_reflection else ()
-    gap_heading = (
-        "Missing before the last searches" if last_reflection and last_reflection.follow_ups else "Known to be missing"
-    )
-    user = "\n\n".join(
-        [
-            question_block(question, today),
-            _parts_block(plan),
-            *([f"{gap_heading}:\n" + fence("gaps", "\n".join(gaps))] if gaps else []),
-            "Queries that were run:\n" + fence("queries", list_queries(findings)),
-            material_block(listing),
-        ]
+    has_searched_again = last_reflection and last_reflection.follow_ups
+    gap_heading = "Missing before the last searches" if has_searched_again else "Known to be missing"
+    user = join_blocks(
+        question_block(question, today),
+        _parts_block(plan),
+        f"{gap_heading}:\n" + fence("gaps", "\n".join(gaps)) if gaps else "",
+        queries_block(findings),
+        material_block(listing),
     )
     return Prompt(system, user)
 
@@ -349,12 +346,10 @@ Sum up what the material says about the search query, in at most eight sentences
 handle of the piece that says so, copied exactly, in square brackets. Cite in no other way.
 - If the material says nothing about the query, say only that.
 {language_instruction(language)}"""
-    user = "\n\n".join(
-        [
-            f"Today is {today.isoformat()}.",
-            "Search query:\n" + fence("query", query),
-            material_block(listing),
-        ]
+    user = join_blocks(
+        f"Today is {today.isoformat()}.",
+        "Search query:\n" + fence("query", query),
+        material_block(listing),
     )
     return Prompt(system, user)
 
@@ -418,10 +413,10 @@ Write each sentence in its own language."""
 def _claims_block(claims: Sequence[Claim], token_budget: int) -> str:
     """Render sentences with their passages, shortened until all fit the budget."""
     max_tokens = MAX_PASSAGE_TOKENS
-    while (
-        estimate_tokens(text := _render_claims(claims, max_tokens)) > token_budget and max_tokens > MIN_PASSAGE_TOKENS
-    ):
+    text = _render_claims(claims, max_tokens)
+    while estimate_tokens(text) > token_budget and max_tokens > MIN_PASSAGE_TOKENS:
         max_tokens //= 2
+        text = _render_claims(claims, max_tokens)
     return text
 
 

@@ -7,11 +7,11 @@ Citations of a model are looked up among the handles that it received.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import model_validator
 
 from research.agent.llm import prompts
 from research.agent.llm.draft_assembly import (
@@ -19,17 +19,19 @@ from research.agent.llm.draft_assembly import (
     describe_ending,
     fallback_draft,
     no_source_spans,
+    parse_reply,
     quotes_draft,
+    require_text,
 )
-from research.agent.llm.explore import explore
-from research.agent.llm.judgement import Judgement, has_nonempty_list
+from research.agent.llm.explore import ToolLoop
 from research.agent.llm.material import MaterialListing, fit_material, has_citable_material
+from research.agent.llm.model_output import Judgement, OutputWithLists, has_nonempty_list, one_line
 from research.agent.llm.report_writer import ReportWriter
 from research.agent.llm.table_extractor import TableExtractor
 from research.agent.llm.yes_no_models import is_yes_no_model
 from research.citations.model_markdown import parse_model_markdown
-from research.citations.registry import cites_by_address, cites_by_title
 from research.core.errors import ServiceError
+from research.core.events import DraftStarted
 from research.core.i18n import message
 from research.core.records import (
     MAX_QUESTION_CHARS,
@@ -45,7 +47,6 @@ from research.core.records import (
     RunOptions,
     Span,
     Task,
-    normalise_query,
 )
 from research.core.settings import Role, SettingError, model_setting_name
 from research.core.text.tokenizer import detect_language, is_blank
@@ -60,22 +61,7 @@ from research.sources.places.questions import parse_place_query
 MAX_PROPOSED_QUERIES = 200  # further queries of a model are ignored
 
 
-class _ModelOutput(BaseModel):
-    """The output of a model. Excess is cut off rather than refused, as the call is paid for."""
-
-    model_config = ConfigDict(extra="allow")
-
-    def text_list(self, field: str, max_items: int, max_chars: int) -> list[str]:
-        value = (self.model_extra or {}).get(field)
-        texts = value if isinstance(value, list) else []
-        clean = [" ".join(text.split())[:max_chars] for text in texts if isinstance(text, str)]
-        unique: dict[str, str] = {}
-        for text in clean:
-            unique.setdefault(normalise_query(text), text)
-        return [text for key, text in unique.items() if key][:max_items]
-
-
-class _PlanOutput(_ModelOutput):
+class _PlanOutput(OutputWithLists):
     route: str
     answer: str = ""
     question: str = ""
@@ -90,7 +76,7 @@ class _PlanOutput(_ModelOutput):
         return data
 
 
-class _ReflectionOutput(Judgement, _ModelOutput):
+class _ReflectionOutput(Judgement, OutputWithLists):
     """A judgement with the queries for each source."""
 
 
@@ -108,6 +94,7 @@ class ModelReasoner:
         self.plan_report, self.write_section = report_writer.plan_report, report_writer.write_section
         self.reflect_on_section, self.write_preface = report_writer.reflect_on_section, report_writer.write_preface
         self.judge_tones = report_writer.judge_tones
+        self.explore = ToolLoop(self).explore
         table_extractor = TableExtractor(self)
         self.plan_table, self.cell_tasks, self.extract_cells = (
             table_extractor.plan_table,
@@ -175,12 +162,7 @@ class ModelReasoner:
         """Return each role, its setting, its model, and the name of a missing setting, if any."""
         settings = self._clients.settings
         return [
-            (
-                role,
-                model_setting_name(role),
-                str(spec),
-                missing_setting(spec, settings),
-            )
+            (role, model_setting_name(role), str(spec), missing_setting(spec, settings))
             for role, spec in self._role_models.items()
         ]
 
@@ -199,7 +181,7 @@ class ModelReasoner:
     @property
     def max_result_chars(self) -> int:
         """Characters of a search result in the prompts of reports; 0 means no limit."""
-        return self._clients.settings.report_content
+        return self._clients.settings.report_result_chars
 
     @property
     def today(self) -> date:
@@ -221,8 +203,8 @@ class ModelReasoner:
         self._clients.preload(self._usable_specs(), with_search=has_gemini and "web" in options.sources)
         try:
             output = await chat.ask_json(
-                lambda room: prompts.plan_prompt(
-                    prompts.shorten_conversation(question, room),
+                lambda token_budget: prompts.plan_prompt(
+                    prompts.shorten_conversation(question, token_budget),
                     fields,
                     options.queries,
                     self.today,
@@ -246,7 +228,7 @@ class ModelReasoner:
                 author=str(chat.spec),
             )
         parts = output.text_list("sub_questions", prompts.MAX_PARTS, prompts.MAX_QUERY_CHARS)
-        standalone = " ".join(output.question.split())[:MAX_QUESTION_CHARS] if question.before.turns else ""
+        standalone = one_line(output.question, MAX_QUESTION_CHARS) if question.before.turns else ""
         return Plan(
             question=standalone if standalone != question.text else "",
             recalled=output.route == "earlier" and bool(question.before.evidence),
@@ -266,18 +248,18 @@ class ModelReasoner:
         round_: int,
         emit: EventEmitter,
     ) -> Reflection:
-        if findings and all(f.reason not in (None, "empty") for f in findings):
+        if findings and all(f.has_failed for f in findings):
             note = message("draft.failed", question.language)
             return Reflection(round=round_, sufficient=False, note=note)
         fields = prompts.query_fields(options.sources, "follow_up_queries")
         try:
             chat = self.chat("reflect", options)
             output = await chat.ask_json(
-                lambda room: fit_material(
+                lambda token_budget: fit_material(
                     findings,
-                    room,
+                    token_budget,
                     lambda listing: prompts.reflection_prompt(
-                        prompts.shorten_conversation(question, room),
+                        prompts.shorten_conversation(question, token_budget),
                         plan,
                         findings,
                         fields,
@@ -299,8 +281,7 @@ class ModelReasoner:
                 note=message("draft.unreflected", question.language, why=error.message),
                 failures=(error.to_failure("reflect"),),
             )
-        gap = " ".join(output.knowledge_gap.split())[:600]
-        is_sufficient = output.is_sufficient
+        gap, is_sufficient = output.gap, output.is_sufficient
         return Reflection(
             round=round_,
             sufficient=is_sufficient,
@@ -331,43 +312,33 @@ class ModelReasoner:
             return Draft(spans=no_source_spans(language, findings), author=message("draft.nobody", language))
         listing = MaterialListing()
 
-        def build_prompt(room: int) -> Prompt:
+        def build_prompt(token_budget: int) -> Prompt:
             nonlocal listing
-            shortened_question = prompts.shorten_conversation(question, room)
+            shortened_question = prompts.shorten_conversation(question, token_budget)
             prompt, listing = fit_material(
                 findings,
-                room,
+                token_budget,
                 lambda shown: prompts.answer_prompt(shortened_question, plan, findings, reflections, shown, self.today),
             )
-            if not listing.text:
-                message = f"the material has no room in the prompt of {chat.spec}"
-                raise ServiceError("cut off", message, hint="context")
-            handles = {h: [c.evidence, c.passage] for h, c in listing.handles.items()}
-            emit("drafting", handles=handles)
+            require_text(listing, chat)
+            handles = {h: (c.evidence, c.passage) for h, c in listing.handles.items()}
+            emit(DraftStarted(handles=handles))
             return prompt
 
         try:
             reply = await chat.stream_text(build_prompt, "write", emit)
         except ServiceError as error:
             return fallback_draft(language, findings, error)
-        evidence = [item for finding in findings for item in finding.evidence]
-        spans = list(
-            parse_model_markdown(
-                reply.text,
-                listing.handles,
-                cites_by_address(evidence),
-                cites_by_title(evidence),
-                is_partial=bool(reply.is_cut or reply.error),  # a handle may be cut off
-            )
-        )
-        return build_draft(spans, reply, language, findings, reflections, listing, str(chat.spec))
+        return build_draft(reply, language, findings, reflections, listing, str(chat.spec))
 
     async def _write_unsearched(self, question: Question, options: RunOptions, emit: EventEmitter) -> Draft:
         language = question.language
         try:
             chat = self.chat("write", options)
             reply = await chat.stream_text(
-                lambda room: prompts.unsearched_prompt(prompts.shorten_conversation(question, room), self.today),
+                lambda token_budget: prompts.unsearched_prompt(
+                    prompts.shorten_conversation(question, token_budget), self.today
+                ),
                 "write",
                 emit,
             )
@@ -396,37 +367,17 @@ class ModelReasoner:
         finding = Finding(task=task, evidence=tuple(evidence), started=self._clock())
         listing = MaterialListing()
 
-        def build_prompt(room: int) -> Prompt:
+        def build_prompt(token_budget: int) -> Prompt:
             nonlocal listing
             prompt, listing = fit_material(
                 [finding],
-                room,
+                token_budget,
                 lambda shown: prompts.summary_prompt(query, detect_language(query), shown, self.today),
             )
             return prompt
 
         reply = await chat.ask_text(build_prompt, "summarise", emit)
-        return parse_model_markdown(
-            reply.text, listing.handles, cites_by_address(evidence), cites_by_title(evidence), is_partial=reply.is_cut
-        )
-
-    async def explore(
-        self,
-        query: str,
-        tools: Sequence[Mapping[str, Any]],
-        call: Callable[[str, Mapping[str, Any]], Awaitable[str]],
-        budget: int,
-        emit: EventEmitter,
-        material: str = "",
-    ) -> None:
-        """Let the searching model call tools for a query, at most `budget` times.
-
-        `material` is a server's description of its tools; without it they are those of the map.
-
-        Raises:
-            ServiceError: the model cannot be called.
-        """
-        await explore(self.chat("search"), query, tools, call, budget, self.today, emit, material)
+        return parse_reply(reply, listing, [finding])
 
 
 def _failed_plan(question: Question, options: RunOptions, error: ServiceError) -> Plan:
@@ -452,14 +403,14 @@ def _map_tasks(question: Question, options: RunOptions) -> tuple[Task, ...]:
 
 def _to_clarification(output: _PlanOutput) -> Clarification | None:
     """Return the model's clarifying question, if any; one with a single choice is dropped."""
-    question = " ".join(output.ask_back.split())[: prompts.MAX_QUERY_CHARS]
+    question = one_line(output.ask_back, prompts.MAX_QUERY_CHARS)
     choices = output.text_list("choices", prompts.MAX_CHOICES, 80)
     if not question or len(choices) == 1:
         return None
     return Clarification(question=question, choices=tuple(choices))
 
 
-def _to_tasks(output: _ModelOutput, fields: Mapping[str, str], round_: int) -> tuple[Task, ...]:
+def _to_tasks(output: OutputWithLists, fields: Mapping[str, str], round_: int) -> tuple[Task, ...]:
     """Convert the queries to tasks, source by source."""
     queries = [
         (source, query)

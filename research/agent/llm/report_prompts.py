@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
 from research.agent.llm.material import HANDLE_TOKENS, MaterialListing, neutralise_handles
 from research.agent.llm.prompts import (
     MAX_QUERY_CHARS,
+    join_blocks,
     language_instruction,
-    list_queries,
     material_block,
+    queries_block,
     question_block,
 )
 from research.agent.llm.truncation import TRUNCATION_MARK
@@ -107,19 +108,15 @@ add what the material has that is new. Reply with the whole section.
 - Say plainly what the material does not tell. The length follows the material.
 - No heading of its own; sub-headings (###), lists and tables where they help to read.
 {language_instruction(question.language)}"""
-    user = "\n\n".join(
-        [
-            question_block(question, today),
-            "Section:\n" + fence("section", f"{part.subject}\n{part.text}"),
-            *(
-                [f"Text of before:\n{fence('text', render_spans(earlier_section.spans, listing))}"]
-                if earlier_section.spans
-                else []
-            ),
-            *([f"Missing so far:\n{fence('gaps', chr(10).join(earlier_section.gap))}"] if earlier_section.gap else []),
-            "Queries that were run:\n" + fence("queries", list_queries(findings)),
-            material_block(listing),
-        ]
+    user = join_blocks(
+        question_block(question, today),
+        "Section:\n" + fence("section", f"{part.subject}\n{part.text}"),
+        f"Text of before:\n{fence('text', render_spans(earlier_section.spans, listing))}"
+        if earlier_section.spans
+        else "",
+        f"Missing so far:\n{fence('gaps', chr(10).join(earlier_section.gap))}" if earlier_section.gap else "",
+        queries_block(findings),
+        material_block(listing),
     )
     return Prompt(system, user)
 
@@ -153,13 +150,11 @@ Judge whether the section of a report tells what it is to tell, and reply with J
 - "follow_ups": at most {max_queries} new searches for what is missing; each differs from every query that was \
 run, and stands on its own. Empty if the section is sufficient.
 {_search_tool_instructions(sources)}{language_instruction(question.language, '"knowledge_gap"')}"""
-    user = "\n\n".join(
-        [
-            question_block(question, today),
-            "Section:\n" + fence("section", f"{part.subject}\n{part.text}"),
-            "Its text:\n" + fence("text", render_spans(section.spans, listing) or "(nothing yet)"),
-            "Queries that were run:\n" + fence("queries", list_queries(findings)),
-        ]
+    user = join_blocks(
+        question_block(question, today),
+        "Section:\n" + fence("section", f"{part.subject}\n{part.text}"),
+        "Its text:\n" + fence("text", render_spans(section.spans, listing) or "(nothing yet)"),
+        queries_block(findings),
     )
     return Prompt(system, user)
 
@@ -184,8 +179,8 @@ Cite in no other way.
         for section in sections
         if section.part in parts and section.spans
     ]
-    user = "\n\n".join([question_block(question, today), "Sections:\n" + fence("sections", "\n\n".join(texts))])
-    return Prompt(system, user)
+    sections_block = "Sections:\n" + fence("sections", "\n\n".join(texts))
+    return Prompt(system, join_blocks(question_block(question, today), sections_block))
 
 
 def tones_schema(count: int) -> dict[str, Any]:
@@ -226,9 +221,7 @@ def shorten_section(section: ReportSection, token_budget: int) -> ReportSection:
 
 def render_spans(spans: Sequence[Span], listing: MaterialListing) -> str:
     """Render a text for a prompt, with its citations as handles if they have one."""
-    names: Mapping[tuple[str, str], str] = {
-        (cite.evidence, cite.passage): name for name, cite in listing.handles.items()
-    }
+    names = {(cite.evidence, cite.passage): name for name, cite in listing.handles.items()}
     rendered = []
     for span in spans:
         if span.kind == "notice":  # notices are the program's, not part of the text

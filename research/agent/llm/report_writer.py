@@ -6,17 +6,16 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from research.agent.llm import report_prompts
-from research.agent.llm.draft_assembly import describe_ending, omission_notices, quotes_draft
-from research.agent.llm.judgement import Judgement
+from research.agent.llm.draft_assembly import describe_ending, omission_notices, parse_reply, quotes_draft, require_text
 from research.agent.llm.material import MaterialListing, fit_material, has_citable_material
+from research.agent.llm.model_output import Judgement, one_line
 from research.agent.llm.prompts import MAX_QUERY_CHARS, shorten_conversation
-from research.citations.model_markdown import parse_model_markdown
-from research.citations.registry import cites_by_address, cites_by_title
 from research.core.errors import ServiceError
 from research.core.i18n import message
 from research.core.records import (
@@ -35,24 +34,21 @@ from research.core.records import (
     Task,
     Tone,
 )
-from research.models.chat import Chat, ChatProvider
+from research.models.chat import Chat
 from research.models.prompting import Prompt, PromptBuilder
 from research.models.replies import ModelReply
 from research.models.token_counts import estimate_tokens
 from research.sources import registry
+
+if TYPE_CHECKING:
+    from research.agent.llm.reasoner import ModelReasoner
 
 _JSON_START = re.compile(r'\s*(?:```\w*\s*)?\{\s*"')  # the beginning of JSON, never of a section
 _TEXT_REMINDER = "\n\nYour last answer was JSON. Reply with the text of the section and nothing else."
 HEADLINES_PER_CALL = 60
 
 
-class _ModelOutput(BaseModel):
-    """The output of a model; additional fields are ignored."""
-
-    model_config = ConfigDict(extra="ignore")
-
-
-class _QueryOutput(_ModelOutput):
+class _QueryOutput(BaseModel):
     query: str
     source: str = ""
     search_tool: str = ""
@@ -65,27 +61,27 @@ class _SectionOutput(_QueryOutput):
     content: str = ""
 
 
-class _OutlineOutput(_ModelOutput):
+class _OutlineOutput(BaseModel):
     sections: list[_SectionOutput]
 
 
-class _JudgementOutput(Judgement, _ModelOutput):
-    follow_ups: list[_QueryOutput] = []
+class _JudgementOutput(Judgement):
+    follow_ups: tuple[_QueryOutput, ...] = ()
 
 
-class _ToneOutput(_ModelOutput):
+class _ToneOutput(BaseModel):
     number: int
     tone: Tone
 
 
-class _TonesOutput(_ModelOutput):
+class _TonesOutput(BaseModel):
     tones: list[_ToneOutput]
 
 
 class ReportWriter:
     """Plans and writes reports with chat models."""
 
-    def __init__(self, models: ChatProvider) -> None:
+    def __init__(self, models: ModelReasoner) -> None:
         self._models = models
 
     async def plan_report(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
@@ -103,10 +99,10 @@ class ReportWriter:
             return Plan(outline=True, failures=(error.to_failure("plan"),))
         parts, tasks = [], []
         for n, section in enumerate(output.sections, 1):
-            title = _one_line(section.title, report_prompts.MAX_TITLE_CHARS)
+            title = one_line(section.title, report_prompts.MAX_TITLE_CHARS)
             if not title:
                 continue
-            content = _one_line(section.content, report_prompts.MAX_CONTENT_CHARS) or title
+            content = one_line(section.content, report_prompts.MAX_CONTENT_CHARS) or title
             parts.append(Part(id=f"s{n}", subject=title, text=content))
             tasks += _to_tasks([section], sources, f"s{n}", 1)
         return Plan(outline=True, parts=tuple(parts), tasks=tuple(tasks))
@@ -127,24 +123,20 @@ class ReportWriter:
             return section
         listing = MaterialListing()
 
-        def build_prompt(room: int) -> Prompt:
+        def build_prompt(token_budget: int) -> Prompt:
             nonlocal listing
-            shortened_question, shortened_section = (
-                shorten_conversation(question, room),
-                report_prompts.shorten_section(section, room // 2),
-            )
+            shortened_question = shorten_conversation(question, token_budget)
+            shortened_section = report_prompts.shorten_section(section, token_budget // 2)
             prompt, listing = fit_material(
                 findings,
-                room,
+                token_budget,
                 lambda shown: report_prompts.section_prompt(
                     shortened_question, part, shortened_section, findings, shown, self._models.today
                 ),
                 max_chars=self._models.max_result_chars,
                 cited_spans=section.spans,
             )
-            if not listing.text:
-                message = f"the material has no room in the prompt of {chat.spec}"
-                raise ServiceError("cut off", message, hint="context")
+            require_text(listing, chat)
             return prompt
 
         try:
@@ -160,19 +152,14 @@ class ReportWriter:
                 spans=(notice, *quotes_draft(question.language, findings).spans),
                 failures=(*section.failures, failure),
             )
-        evidence = [item for finding in findings for item in finding.evidence]
-        names = cites_by_address(evidence), cites_by_title(evidence)
-        spans = [*parse_model_markdown(reply.text, listing.handles, *names, is_partial=reply.is_cut)]
+        spans = [*parse_reply(reply, listing, findings)]
         if not any(span.cites for span in spans):
             spans.insert(0, Span(kind="notice", text=message("draft.unchecked", question.language)))
         spans += omission_notices(listing, str(chat.spec), question.language)
-        return section.model_copy(
-            update={
-                "spans": (*spans, *describe_ending(reply, question.language).spans),
-                "author": str(chat.spec),
-                "failures": (*section.failures, *describe_ending(reply, question.language).failures),
-            }
-        )
+        ending = describe_ending(reply, question.language)
+        failures = (*section.failures, *ending.failures)
+        update = {"spans": (*spans, *ending.spans), "author": str(chat.spec), "failures": failures}
+        return section.model_copy(update=update)
 
     async def reflect_on_section(
         self,
@@ -185,16 +172,16 @@ class ReportWriter:
         emit: EventEmitter,
     ) -> Reflection:
         """Judge what a section lacks; without a model no further search follows."""
-        if findings and all(f.reason not in (None, "empty") for f in findings):
+        if findings and all(f.has_failed for f in findings):
             return Reflection(round=round_, sufficient=False, note=message("draft.failed", question.language))
         try:
             chat = self._models.chat("reflect", options)
             listing = _cited_listing([section], findings)
             output = await chat.ask_json(
-                lambda room: report_prompts.section_reflection_prompt(
-                    shorten_conversation(question, room),
+                lambda token_budget: report_prompts.section_reflection_prompt(
+                    shorten_conversation(question, token_budget),
                     _find_part(plan, section),
-                    report_prompts.shorten_section(section, room // 2),
+                    report_prompts.shorten_section(section, token_budget // 2),
                     findings,
                     options.sources,
                     options.queries,
@@ -208,7 +195,7 @@ class ReportWriter:
             )
         except ServiceError as error:
             return Reflection(round=round_, sufficient=False, failures=(error.to_failure("reflect"),))
-        gap = _one_line(output.knowledge_gap, 600)
+        gap = output.gap
         tasks = _to_tasks(output.follow_ups, options.sources, section.part, round_ + 1)
         return Reflection(
             round=round_,
@@ -235,23 +222,19 @@ class ReportWriter:
             chat = self._models.chat("write", options)
             listing = _cited_listing(sections, findings)
 
-            def build_prompt(room: int) -> Prompt:
-                shortened_question, today = shorten_conversation(question, room), self._models.today
-                remaining = (
-                    room - report_prompts.preface_prompt(shortened_question, plan, (), listing, today).token_count
-                )
+            def build_prompt(token_budget: int) -> Prompt:
+                shortened_question, today = shorten_conversation(question, token_budget), self._models.today
+                frame = report_prompts.preface_prompt(shortened_question, plan, (), listing, today)
                 title_tokens = sum(estimate_tokens(part.subject) + 4 for part in plan.parts)
-                share = (remaining - title_tokens) // len(sections)
+                share = (token_budget - frame.token_count - title_tokens) // len(sections)
                 shortened = [report_prompts.shorten_section(section, share) for section in sections]
                 return report_prompts.preface_prompt(shortened_question, plan, shortened, listing, today)
 
             reply = await chat.stream_text(build_prompt, "write", emit)
         except ServiceError as error:
             return Draft(spans=(), author=no_author, failures=(error.to_failure("write"),))
-        evidence = [item for finding in findings for item in finding.evidence]
-        names = cites_by_address(evidence), cites_by_title(evidence)
         ending = describe_ending(reply, question.language)
-        spans = parse_model_markdown(reply.text, listing.handles, *names, is_partial=bool(reply.is_cut or reply.error))
+        spans = parse_reply(reply, listing, findings)
         return Draft(spans=(*spans, *ending.spans), author=str(chat.spec), failures=ending.failures)
 
     async def judge_tones(
@@ -301,10 +284,14 @@ async def _ask_for_prose(chat: Chat, build: PromptBuilder, emit: EventEmitter) -
         ServiceError: there is no text.
     """
     for more in ("", _TEXT_REMINDER):
-        reply = await chat.ask_text(lambda room, more=more: build(room).with_suffix(more), "write", emit)  # type: ignore[misc]
+        reply = await chat.ask_text(partial(_build_with_suffix, build, more), "write", emit)
         if not _JSON_START.match(reply.text):
             return reply
     raise ServiceError("malformed", f"{chat.spec} replied with JSON instead of a text")
+
+
+def _build_with_suffix(build: PromptBuilder, suffix: str, token_budget: int) -> Prompt:
+    return build(token_budget).with_suffix(suffix)
 
 
 def _cited_listing(sections: Sequence[ReportSection], findings: Sequence[Finding]) -> MaterialListing:
@@ -318,15 +305,11 @@ def _find_part(plan: Plan, section: ReportSection) -> Part:
     return next(part for part in plan.parts if part.id == section.part)
 
 
-def _one_line(text: str, max_chars: int) -> str:
-    return " ".join(text.split())[:max_chars]
-
-
 def _to_tasks(queries: Sequence[_QueryOutput], sources: Sequence[str], part_id: str, round_: int) -> list[Task]:
     """Convert queries to tasks. The source corrects the model's tool and dates where needed."""
     tasks = []
     for n, output in enumerate(queries, 1):
-        query = _one_line(output.query, MAX_QUERY_CHARS)
+        query = one_line(output.query, MAX_QUERY_CHARS)
         source = output.source if output.source in sources else registry.preferred_report_source(sources)
         if not query:
             continue

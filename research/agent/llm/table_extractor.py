@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel
 
 from research.agent.llm.material import MaterialListing, fit_material
+from research.agent.llm.model_output import one_line, parse_rows
 from research.agent.llm.prompts import (
     MAX_QUERY_CHARS,
+    join_blocks,
     language_instruction,
     material_block,
     question_block,
@@ -39,50 +41,47 @@ from research.core.records import (
     Task,
 )
 from research.core.text.tokenizer import find_quote, normalise_quote
-from research.models.chat import ChatProvider
 from research.models.prompting import BASE_INSTRUCTIONS, Prompt, fence, object_schema
 from research.sources import registry
 from research.tables.column_values import is_same_value, merge_readings
 from research.tables.subjects import is_about
 from research.tables.values import extract_value
 
+if TYPE_CHECKING:
+    from research.agent.llm.reasoner import ModelReasoner
+
 MAX_ROWS, MAX_COLUMNS = 40, 12  # of a proposed table
 MAX_NAME_CHARS, MAX_QUESTION_CHARS, MAX_VALUE_CHARS, MAX_QUOTE_CHARS = 120, 300, 200, 600
 MAX_READINGS, MAX_CHOICES = 3, 6
-_T = TypeVar("_T", bound=BaseModel)
 _COLUMN_TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
 
 
-class _ModelOutput(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-
-class _CellOutput(_ModelOutput):
+class _CellOutput(BaseModel):
     column: int
     value: str
     quote: str
     source: str
 
 
-class _CellsOutput(_ModelOutput):
+class _CellsOutput(BaseModel):
     cells: list[object]
-    which: list[object] = []
+    which: tuple[object, ...] = ()
 
 
-class _RowOutput(_ModelOutput):
+class _RowOutput(BaseModel):
     name: str
     about: str = ""
 
 
-class _ColumnOutput(_ModelOutput):
+class _ColumnOutput(BaseModel):
     name: str
     question: str = ""
     type: str = "text"
     unit: str = ""
-    choices: list[str] = []
+    choices: tuple[str, ...] = ()
 
 
-class _TableOutput(_ModelOutput):
+class _TableOutput(BaseModel):
     title: str = ""
     rows: list[object]
     columns: list[object]
@@ -91,18 +90,15 @@ class _TableOutput(_ModelOutput):
 class TableExtractor:
     """Plans and fills in tables with chat models."""
 
-    def __init__(self, models: ChatProvider) -> None:
+    def __init__(self, models: ModelReasoner) -> None:
         self._models = models
 
     def cell_tasks(self, question: Question, row: Row, column: Column, sources: Sequence[str]) -> tuple[Task, ...]:
         """Return the searches of some sources for a cell; maps search for the row's subject."""
         tasks = []
         for source in sources:
-            query = (
-                row.full_name
-                if registry.get_source(source).query_type == "place"
-                else f"{row.full_name} {column.full_question}"
-            )
+            is_map = registry.get_source(source).query_type == "place"
+            query = row.full_name if is_map else f"{row.full_name} {column.full_question}"
             tasks.append(Task(id="", source=source, query=query[:MAX_QUERY_CHARS], language=question.language))
         return tuple(tasks)
 
@@ -115,18 +111,18 @@ class TableExtractor:
         except ServiceError as error:
             return Plan(failures=(error.to_failure("plan"),))
         rows = [
-            Row(id=f"r{n}", name=name, about=_one_line(row.about, MAX_NAME_CHARS))
-            for n, row in enumerate(_parse_rows(output.rows, _RowOutput)[:MAX_ROWS], 1)
-            if (name := _one_line(row.name, MAX_NAME_CHARS))
+            Row(id=f"r{n}", name=name, about=one_line(row.about, MAX_NAME_CHARS))
+            for n, row in enumerate(parse_rows(output.rows, _RowOutput)[:MAX_ROWS], 1)
+            if (name := one_line(row.name, MAX_NAME_CHARS))
         ]
         columns = [
             _to_column(n, column, name)
-            for n, column in enumerate(_parse_rows(output.columns, _ColumnOutput)[:MAX_COLUMNS], 1)
-            if (name := _one_line(column.name, MAX_NAME_CHARS))
+            for n, column in enumerate(parse_rows(output.columns, _ColumnOutput)[:MAX_COLUMNS], 1)
+            if (name := one_line(column.name, MAX_NAME_CHARS))
         ]
         if not rows or not columns:
             return Plan()
-        title = _one_line(output.title, MAX_NAME_CHARS)
+        title = one_line(output.title, MAX_NAME_CHARS)
         return Plan(grid=Grid(title=title, rows=tuple(rows), columns=tuple(columns)))
 
     async def extract_cells(
@@ -141,13 +137,13 @@ class TableExtractor:
         """Extract some cells of a row from the findings with one call."""
         listing = MaterialListing()
 
-        def build_prompt(room: int) -> Prompt:
+        def build_prompt(token_budget: int) -> Prompt:
             nonlocal listing
             prompt, listing = fit_material(
                 findings,
-                room,
+                token_budget,
                 lambda shown: _cells_prompt(
-                    shorten_conversation(question, room), row, columns, shown, self._models.today
+                    shorten_conversation(question, token_budget), row, columns, shown, self._models.today
                 ),
             )
             return prompt
@@ -157,21 +153,12 @@ class TableExtractor:
             output = await chat.ask_json(build_prompt, _cells_schema(len(columns)), _CellsOutput, "write", emit)
         except ServiceError as error:
             failure = error.to_failure("write", query=row.name)
-            return tuple(
-                Cell(
-                    row=row.id,
-                    column=column.id,
-                    lack="failed",
-                    message=error.message,
-                    failures=(failure,),
-                )
-                for column in columns
-            )
+            failed = {"row": row.id, "lack": "failed", "message": error.message, "failures": (failure,)}
+            return tuple(Cell(column=column.id, **failed) for column in columns)
         author = str(chat.spec)
-        outputs = _parse_rows(output.cells, _CellOutput)
-        name_choices = tuple(dict.fromkeys(line for one in output.which if (line := _one_line(one, MAX_NAME_CHARS))))[
-            :MAX_CHOICES
-        ]
+        outputs = parse_rows(output.cells, _CellOutput)
+        names = dict.fromkeys(filter(None, (one_line(name, MAX_NAME_CHARS) for name in output.which)))
+        name_choices = tuple(names)[:MAX_CHOICES]
         evidence_by_id = {item.id: item for finding in findings for item in finding.evidence}
         cells = []
         for n, column in enumerate(columns, 1):
@@ -206,10 +193,8 @@ def _to_reading(
     if span is None:
         return None
     quote = passage.text[span[0] : span[1]]
-    value = extract_value(output.value[:MAX_VALUE_CHARS], column)
     quoted_value = extract_value(quote, column, context_words=[output.value])
-    if value is None:
-        value = quoted_value
+    value = extract_value(output.value[:MAX_VALUE_CHARS], column) or quoted_value
     if value is None:
         return None
     is_supported = quoted_value is not None and is_same_value(value, quoted_value, column)
@@ -219,13 +204,8 @@ def _to_reading(
         is_supported = find_quote(value.text, quote) is not None
     if is_supported and quoted_value is not None and column.type != "text":
         value = quoted_value  # in the source's own words
-    update: dict[str, Any] = {"start": span[0], "end": span[1]}
-    return CellReading(
-        value=value,
-        quote=quote,
-        cites=(cite.model_copy(update=update),),
-        status="quoted" if is_supported else "unclear",
-    )
+    cites = (cite.model_copy(update={"start": span[0], "end": span[1]}),)
+    return CellReading(value=value, quote=quote, cites=cites, status="quoted" if is_supported else "unclear")
 
 
 def _is_about_row(row: Row, column: Column, quote: str, clause: str, title: str) -> bool:
@@ -246,32 +226,17 @@ def _find_passage(cite: PassageReference, evidence_by_id: Mapping[str, Evidence]
 
 def _to_column(number: int, output: _ColumnOutput, name: str) -> Column:
     column_type = next((known_type for known_type in _COLUMN_TYPES if known_type == output.type), "text")
-    choices = tuple(filter(None, (_one_line(choice, MAX_NAME_CHARS) for choice in output.choices)))
+    choices = tuple(filter(None, (one_line(choice, MAX_NAME_CHARS) for choice in output.choices)))
     if column_type == "choice" and len(choices) < 2:
         column_type = "text"
     return Column(
         id=f"c{number}",
         name=name,
-        question=_one_line(output.question, MAX_QUESTION_CHARS),
+        question=one_line(output.question, MAX_QUESTION_CHARS),
         type=column_type,
-        unit=_one_line(output.unit, 40) if column_type == "number" else "",
+        unit=one_line(output.unit, 40) if column_type == "number" else "",
         choices=choices if column_type == "choice" else (),
     )
-
-
-def _parse_rows(rows: Sequence[object], output_type: type[_T]) -> list[_T]:
-    """Parse rows of a model's output; invalid ones are dropped."""
-    parsed = []
-    for row in rows:
-        try:
-            parsed.append(output_type.model_validate(row))
-        except ValidationError:
-            continue
-    return parsed
-
-
-def _one_line(text: object, max_chars: int) -> str:
-    return " ".join(text.split())[:max_chars] if isinstance(text, str) else ""
 
 
 def _table_schema() -> dict[str, Any]:
@@ -336,13 +301,11 @@ them apart, one text each; else [].
 {language_instruction(question.language, "the values")}"""
     about = f"{row.name}\n{row.about}".strip()
     lines = "\n".join(f"{n}. {_describe_column(column)}" for n, column in enumerate(columns, 1))
-    user = "\n\n".join(
-        [
-            question_block(question, today),
-            "The row is about:\n" + fence("row", about),
-            "Columns:\n" + fence("columns", lines),
-            material_block(listing),
-        ]
+    user = join_blocks(
+        question_block(question, today),
+        "The row is about:\n" + fence("row", about),
+        "Columns:\n" + fence("columns", lines),
+        material_block(listing),
     )
     return Prompt(system, user)
 

@@ -8,11 +8,12 @@ old ones last, and none gets more than its share until all have one. Lengths are
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import log
 
-from research.core.text.sentences import find_sentence_ends as sentence_ends
+from research.core.text.sentences import find_sentence_ends
 from research.core.text.tokenizer import HAN_RANGES
 from research.models.token_counts import estimate_tokens
 
@@ -46,10 +47,8 @@ def select_texts(
     words of each group's query.
     """
     order = list(range(len(items)))
-    if (
-        sum(title_tokens[group] for group in {item.group for item in items}) + sum(text.token_count for text in items)
-        > token_budget
-    ):
+    all_title_tokens = sum(title_tokens[group] for group in {item.group for item in items})
+    if all_title_tokens + sum(text.token_count for text in items) > token_budget:
         order = _order_by_relevance(items, query_words)
     max_share = max(MIN_SHARE_TOKENS, min(MAX_SHARE_TOKENS, token_budget // MIN_SHARES))
     selected: list[int] = []
@@ -62,9 +61,8 @@ def select_texts(
             used += cost
             used_groups.add(item.group)
             selected.append(n)
-    return selected, fair_share(
-        [items[n].token_count for n in selected], token_budget - sum(title_tokens[group] for group in used_groups)
-    )
+    remaining = token_budget - sum(title_tokens[group] for group in used_groups)
+    return selected, fair_share([items[n].token_count for n in selected], remaining)
 
 
 def fair_share(token_counts: Sequence[int], token_budget: int) -> int:
@@ -126,7 +124,8 @@ def excerpt(text: str, token_budget: int, query_words: Mapping[str, float]) -> s
 def _best_start(text: str, max_chars: int, query_words: Mapping[str, float]) -> int:
     """Return the start of the part of `max_chars` characters with most of the query's words."""
     lower, best, start = text.lower(), 0.0, 0
-    for position in sorted({match for word in query_words for match in _find_positions(word, lower)}):
+    matches = (islice(re.finditer(re.escape(word), lower), _MAX_POSITIONS) for word in query_words)
+    for position in sorted({match.start() for of_word in matches for match in of_word}):
         begin = _sentence_start(text, position)
         part = lower[begin : begin + max_chars]
         score = sum(weight for word, weight in query_words.items() if word in part)
@@ -135,20 +134,10 @@ def _best_start(text: str, max_chars: int, query_words: Mapping[str, float]) -> 
     return start
 
 
-def _find_positions(word: str, text: str) -> Iterator[int]:
-    """Yield the first positions of a word in a text."""
-    at = text.find(word)
-    for _ in range(_MAX_POSITIONS):
-        if at < 0:
-            return
-        yield at
-        at = text.find(word, at + len(word))
-
-
 def _sentence_start(text: str, position: int) -> int:
     """Return the start of the sentence at a position; the position if that is far before."""
     start = max(0, position - _SENTENCE_LOOKBACK_CHARS)
-    ends = [*sentence_ends(text, start, position), text.rfind("\n", start, position) + 1]
+    ends = [*find_sentence_ends(text, start, position), text.rfind("\n", start, position) + 1]
     if not (end := max(ends)):
         return 0 if position <= _SENTENCE_LOOKBACK_CHARS else position
     rest = text[end:position]
@@ -163,7 +152,7 @@ def truncate(text: str, max_chars: int) -> str:
     """
     if len(text) <= max_chars:
         return text
-    ends = [*sentence_ends(text, max_chars // 2, max_chars), text.rfind("\n", max_chars // 2, max_chars) + 1]
+    ends = [*find_sentence_ends(text, max_chars // 2, max_chars), text.rfind("\n", max_chars // 2, max_chars) + 1]
     beginning = text[: max(ends)] if max(ends) else _truncate_at_word(text, max_chars)
     return f"{beginning.rstrip()} {TRUNCATION_MARK}"
 

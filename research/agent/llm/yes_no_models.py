@@ -42,10 +42,10 @@ async def judge_claim(claim: Claim, chat: Chat, emit: EventEmitter) -> ModelVerd
         ServiceError: the model did not answer, or answered neither Yes nor No.
     """
 
-    def prompt(room: int) -> Prompt:
+    def prompt(token_budget: int) -> Prompt:
         template = _prompt_template(chat.spec)
         text = _one_line(claim.text)
-        remaining = room - estimate_tokens(template) - estimate_tokens(text)
+        remaining = token_budget - estimate_tokens(template) - estimate_tokens(text)
         return Prompt("", template.format(document=" ".join(_document_parts(claim, remaining)), claim=text))
 
     reply = await chat.ask_text(prompt, "check", emit)

@@ -186,7 +186,7 @@ def search_failures(findings: Sequence[Finding]) -> tuple[Failure, ...]:
     failures: list[Failure] = []
     for finding in findings:
         failures += finding.failures
-        if finding.reason not in (None, "empty"):
+        if finding.has_failed:
             failures.append(
                 Failure(
                     source=finding.task.source,

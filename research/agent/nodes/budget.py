@@ -13,15 +13,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
-from typing import Literal
+from typing import Literal, TypeVar
 
+from research.core.events import Event, StatusChanged
 from research.core.i18n import message
-from research.core.records import Event, Language, RunOptions, Span, Task, Usage
+from research.core.records import Language, RunOptions, Span, Task, Usage
 
 SEARCH_SHARE = 0.8  # of a limit; at this share searching ends
 GRACE_SECONDS = 0.1  # time for the call that reached a limit to end
+_T = TypeVar("_T")
 LimitReason = Literal["", "searches", "tokens", "cost", "seconds", "stopped"]
 
 
@@ -71,6 +73,15 @@ class WorkScope:
             if timeout.expired():
                 raise RunEndedError(self.closed_reason) from None
             raise
+
+    async def run(self, work: Callable[[], Awaitable[_T]]) -> _T:
+        """Do some work in this scope.
+
+        Raises:
+            RunEndedError: the scope was closed before, or the work was cancelled.
+        """
+        async with self.enter():
+            return await work()
 
 
 class RunBudget:
@@ -129,18 +140,12 @@ class RunBudget:
 
         After it no search could start, or the budget would not suffice for the answer.
         """
-        exceeded = (
-            reason for reason, used, limit in self._limited_usage() if limit < used + 2 * self._largest_call[reason]
-        )
-        return self.search_block_reason or next(exceeded, "")
+        return self.search_block_reason or self._exceeded_limit(calls=2)
 
     @property
     def extra_call_block_reason(self) -> LimitReason:
         """The limit that forbids an optional call; "" if there is none."""
-        exceeded = (
-            reason for reason, used, limit in self._limited_usage() if limit < used + self._largest_call[reason]
-        )
-        return self.writing.closed_reason or next(exceeded, "")
+        return self.writing.closed_reason or self._exceeded_limit(calls=1)
 
     @property
     def has_call_limits(self) -> bool:
@@ -212,6 +217,13 @@ class RunBudget:
         if self._limits.cost:
             yield "cost", self.cost, self._limits.cost
 
+    def _exceeded_limit(self, calls: int) -> LimitReason:
+        """Return the limit that some more calls as large as the largest would exceed; "" for none."""
+        limited = self._limited_usage()
+        return next(
+            (reason for reason, used, limit in limited if limit < used + calls * self._largest_call[reason]), ""
+        )
+
     def _apply_limits(self) -> bool:
         """Close the scopes that have no budget left; return whether a limit was just reached."""
         earlier_reason = self.writing.closed_reason
@@ -269,7 +281,7 @@ def count_worked_seconds(events: Iterable[Event]) -> float:
     """
     total, since, last = 0.0, None, None
     for event in events:
-        status = event.data.get("status") if event.kind == "status" else None
+        status = event.data.status if isinstance(event.data, StatusChanged) else None
         if status and since and last:
             total += ((last if status == "interrupted" else event.time) - since).total_seconds()
             since = None

@@ -30,6 +30,7 @@ from research.citations.support import (
     sentence_key,
     small_margin,
 )
+from research.core.events import CheckFinished, CheckStarted
 from research.core.i18n import translator
 from research.core.records import (
     Answer,
@@ -96,7 +97,7 @@ async def check_answer(
     doubtful = _select_doubtful(support.sentences, cited)
     claims = _to_claims(doubtful, cited) if checker.can_judge else []
     if claims:
-        emit("checking", sentences=len(claims))
+        emit(CheckStarted(sentences=len(claims)))
         await _judge_claims(claims, state)
     unchecked = sum(claim.key not in state.rulings for claim in claims)
     review = AnswerReview(
@@ -289,18 +290,18 @@ def _apply_changes(answer: Answer, cited: CitedAnswer, changes: dict[int, str]) 
     spans: list[Span] = []
     changed: set[int] = set()
     at = 0
-    for stretch in group_spans(cited):
-        count = len(group_sentences(stretch))
-        local_changes = {place - at: new for place, new in changes.items() if at <= place < at + count}
-        stretch_spans = [item.span for item in stretch.spans]
-        if local_changes and stretch.nodes:
-            repaired = repair_spans(stretch_spans, local_changes)
-            stretch_spans = list(repaired.spans)
-            changed |= {at + place for place in repaired.repaired_indices}
+    for group in group_spans(cited):
+        count = len(group_sentences(group))
+        local_changes = {index - at: new for index, new in changes.items() if at <= index < at + count}
+        kept_spans = [item.span for item in group.spans]
+        if local_changes and group.nodes:
+            repaired = repair_spans(kept_spans, local_changes)
+            kept_spans = list(repaired.spans)
+            changed |= {at + index for index in repaired.repaired_indices}
         elif local_changes:  # a quote that is not verbatim is dropped
-            stretch_spans = []
-            changed |= {at + place for place in local_changes}
-        spans += stretch_spans
+            kept_spans = []
+            changed |= {at + index for index in local_changes}
+        spans += kept_spans
         at += count
     return changed, answer.model_copy(update={"spans": tuple(spans)})
 
@@ -324,11 +325,12 @@ def _add_review_notice(answer: Answer, state: _CheckState, claim_count: int) -> 
         dropped = len(review.repairs) - rewritten
         lines.append(translate("repaired", dropped=dropped, rewritten=rewritten))
     state.emit(
-        "checked",
-        rulings=len(review.rulings),
-        repairs=len(review.repairs),
-        unchecked=review.unchecked,
-        failures=len(failures),
+        CheckFinished(
+            rulings=len(review.rulings),
+            repairs=len(review.repairs),
+            unchecked=review.unchecked,
+            failures=len(failures),
+        )
     )
     if not (lines or failures):
         return answer.model_copy(update={"review": None}) if not review.rulings else answer

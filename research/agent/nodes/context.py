@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from research.agent.nodes.budget import RunBudget
 from research.agent.nodes.report_update import EarlierReport
 from research.agent.reasoner import CitationChecker, Reasoner
-from research.core.records import Finding, Memory, Plan, RunOptions, Task
+from research.core.records import EventEmitter, Finding, Memory, Plan, RunOptions, Task, ignore_event
 from research.sources.base import Retriever, StepResults
 
 
@@ -52,7 +52,7 @@ class RunContext:
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     budget: RunBudget = field(default_factory=lambda: RunBudget(RunOptions()))
     step_results: StepResults = field(default_factory=NoStepResults)
-    send_event: Callable[[str, dict[str, Any]], None] = lambda kind, data: None
+    send_event: EventEmitter = ignore_event
     earlier_report: EarlierReport | None = None  # to be updated
     checker: CitationChecker | None = None  # of the answer's sentences
     repair_mode: str = "off"

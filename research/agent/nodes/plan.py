@@ -73,7 +73,7 @@ def continuation_plan(report: Report, rounds: int) -> Plan:
 
     The new run therefore begins with a reflection on their findings.
     """
-    earlier_tasks = [f.task for f in report.findings if f.reason in (None, "empty")]
+    earlier_tasks = [f.task for f in report.findings if not f.has_failed]
     tasks = [
         task.model_copy(update={"id": f"1.{n}", "round": 1}) for n, task in enumerate(_unique_tasks(earlier_tasks), 1)
     ]

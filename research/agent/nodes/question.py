@@ -32,6 +32,20 @@ def clean_question(text: str) -> Question:
     """Clean a question and detect its language.
 
     Raises:
+        QuestionError: see `clean_question_text`.
+    """
+    return build_question(clean_question_text(text))
+
+
+def build_question(clean_text: str) -> Question:
+    """Return the question of a text that `clean_question_text` has cleaned, with its language."""
+    return Question(text=clean_text, language=detect_language(clean_text))
+
+
+def clean_question_text(text: str) -> str:
+    """Remove control characters from a question and compose its accents (NFC).
+
+    Raises:
         QuestionError: it is empty, longer than `MAX_QUESTION_CHARS`, or has no word.
     """
     clean = _CONTROL_CHARS.sub("", unicodedata.normalize("NFC", text)).strip()
@@ -41,4 +55,4 @@ def clean_question(text: str) -> Question:
         raise QuestionError("too long", len(clean))
     if not re.search(r"[^\W_]", clean):
         raise QuestionError("no words", len(clean))
-    return Question(text=clean, language=detect_language(clean))
+    return clean

@@ -125,7 +125,7 @@ def repeat_outline(report: Report, today: date) -> Plan | None:
 
 def expected_ids(report: Report, findings: Sequence[Finding], now: datetime) -> frozenset[str]:
     """Return the ids of evidence that the repeated searches should find if it still exists."""
-    repeated = {_search_key(f.task) for f in findings if f.reason in (None, "empty")}
+    repeated = {_search_key(f.task) for f in findings if not f.has_failed}
     ids: set[str] = set()
     for finding in report.findings:
         if _search_key(finding.task) not in repeated:

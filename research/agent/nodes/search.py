@@ -75,7 +75,7 @@ async def search_with_deadline(task: Task, source: Retriever, emit: EventEmitter
     except Exception as error:
         log.exception("search %s in %s crashed", task.id, task.source)
         finding = failed_finding(task, ServiceError("internal", type(error).__name__))
-    if finding.reason not in (None, "empty"):
+    if finding.has_failed:
         seconds = round(time.monotonic() - started, 3)
         finding = finding.model_copy(update={"seconds": seconds})
     return finding

@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.context import RunContext
 from research.agent.nodes.question_urls import keep_known_urls
 from research.agent.nodes.report_update import HEADING_PREFIX
+from research.core.events import SectionAdvanced
 from research.core.i18n import message
 from research.core.records import (
     Draft,
@@ -58,7 +60,7 @@ async def write_section(
     findings: list[Finding] = []
     tasks = [task for task in plan.tasks if task.part == part_id]
     for round_ in range(options.reflections + 1):
-        emit("section", part=part_id, step="searching", round=round_)
+        emit(SectionAdvanced(part=part_id, step="searching", round=round_))
         findings += await asyncio.gather(*map(search, tasks))
         if round_ == options.reflections:
             on_searched(findings)
@@ -67,12 +69,18 @@ async def write_section(
             break
         material = earlier.section_material(part_id, findings, now) if earlier else findings
         try:
-            emit("section", part=part_id, step="writing", round=round_)
-            section = await _write_text(section, round_, question, plan, material, context, emit)
+            emit(SectionAdvanced(part=part_id, step="writing", round=round_))
+            step = _step_name(f"{part_id} text {round_}", section, plan, material)
+            write = partial(context.reasoner.write_section, question, plan, section, material, options, emit)
+            scope = context.budget.writing
+            section = await run_once(step, ReportSection, partial(scope.run, write), context.step_results)
             if round_ == options.reflections:
                 break
-            emit("section", part=part_id, step="reflecting", round=round_)
-            reflection = await _reflect_on_section(section, round_, question, plan, material, context, emit)
+            emit(SectionAdvanced(part=part_id, step="reflecting", round=round_))
+            step = _step_name(f"{part_id} judgement {round_}", section, plan, material)
+            args = question, plan, section, material, options, round_ + 1, emit
+            judge, scope = partial(context.reasoner.reflect_on_section, *args), context.budget.searching
+            reflection = await run_once(step, Reflection, partial(scope.run, judge), context.step_results)
         except RunEndedError as ended:
             context.budget.record_skip(ended.reason)
             break
@@ -88,50 +96,15 @@ async def write_section(
         if reflection.sufficient or not tasks:
             break
     on_searched(findings)
-    emit("section", part=part_id, step="done", round=section.rounds, cites=_count_citations(section), kept=section.kept)
+    cites = _count_citations(section)
+    emit(SectionAdvanced(part=part_id, step="done", round=section.rounds, cites=cites, kept=section.kept))
     return section, findings
-
-
-async def _write_text(
-    section: ReportSection,
-    round_: int,
-    question: Question,
-    plan: Plan,
-    findings: Sequence[Finding],
-    context: RunContext,
-    emit: EventEmitter,
-) -> ReportSection:
-    async def ask() -> ReportSection:
-        async with context.budget.writing.enter():
-            return await context.reasoner.write_section(question, plan, section, findings, context.options, emit)
-
-    step = _step_name(f"{section.part} text {round_}", section, plan, findings)
-    return await run_once(step, ReportSection, ask, context.step_results)
-
-
-async def _reflect_on_section(
-    section: ReportSection,
-    round_: int,
-    question: Question,
-    plan: Plan,
-    findings: Sequence[Finding],
-    context: RunContext,
-    emit: EventEmitter,
-) -> Reflection:
-    async def ask() -> Reflection:
-        async with context.budget.searching.enter():
-            return await context.reasoner.reflect_on_section(
-                question, plan, section, findings, context.options, round_ + 1, emit
-            )
-
-    step = _step_name(f"{section.part} judgement {round_}", section, plan, findings)
-    return await run_once(step, Reflection, ask, context.step_results)
 
 
 def _step_name(name: str, section: ReportSection, plan: Plan, findings: Sequence[Finding]) -> str:
     """Return the name of a step, which depends on the section's content and successful searches."""
     texts = [text for p in plan.parts if p.id == section.part for text in (p.subject, p.text)]
-    succeeded = sorted({f.task.key for f in findings if f.reason in (None, "empty")})
+    succeeded = sorted({f.task.key for f in findings if not f.has_failed})
     return f"{name} {fingerprint(*texts, *succeeded)}"
 
 

@@ -15,7 +15,9 @@ from itertools import groupby
 from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.context import RunContext
 from research.agent.reasoner import Reasoner
-from research.citations.model_markdown import escape_table_cell
+from research.agent.table_spans import table_spans
+from research.citations.markdown_parser import escape_table_cell
+from research.core.events import CellFilled, RowAdvanced
 from research.core.i18n import message
 from research.core.records import (
     ASKS_BACK,
@@ -87,7 +89,8 @@ async def fill_row(
         await filler.search_tier(tier)
     cells = [filler.cells.get(c.id) or filler.not_found_cell(c) for c in grid.columns]
     counts = Counter(cell.lack or "filled" for cell in cells)
-    emit("row", row=row.id, step="done", filled=counts["filled"] + counts["differs"], cells=len(cells))
+    filled_count = counts["filled"] + counts["differs"]
+    emit(RowAdvanced(row=row.id, step="done", filled=filled_count, cells=len(cells)))
     return cells, list(filler.findings.values())
 
 
@@ -146,7 +149,7 @@ class _RowFiller:
         ]
         if not columns:
             return
-        self.emit("row", row=self.row.id, step="searching", columns=[c.id for c in columns])
+        self.emit(RowAdvanced(row=self.row.id, step="searching", columns=tuple(c.id for c in columns)))
         findings = await self._search_columns(tier, columns)
         findings_by_column = {c.id: [f for f in findings if f.task.key in self._task_keys(c, tier)] for c in columns}
         unread = []
@@ -189,7 +192,7 @@ class _RowFiller:
 
     async def _read_cells(self, columns: Sequence[Column], tier: int, findings: Sequence[Finding]) -> None:
         """Read the cells of some columns from findings, all at once."""
-        self.emit("row", row=self.row.id, step="reading", columns=[c.id for c in columns])
+        self.emit(RowAdvanced(row=self.row.id, step="reading", columns=tuple(c.id for c in columns)))
         context = self.context
         try:
             async with context.budget.writing.enter():
@@ -216,7 +219,7 @@ class _RowFiller:
         self._emit_cell(cell)
 
     def _emit_cell(self, cell: Cell) -> None:
-        self.emit("cell", cell=cell.model_dump(mode="json"))
+        self.emit(CellFilled(cell=cell))
 
     def _empty_cell(self, column: Column, missing_reason: MissingReason, error_message: str = "") -> Cell:
         now = self.context.clock()
@@ -248,16 +251,15 @@ def table_draft(grid: Grid, cells: Sequence[Cell], language: Language) -> Draft:
     The spans are marked as generated: the values were checked when read, and are not judged again.
     """
     cells_by_position = {(cell.row, cell.column): cell for cell in cells}
-    headings = "".join(f" {escape_table_cell(format_column_heading(c, c.unit, language))} |" for c in grid.columns)
-    spans = [Span(kind="text", text=f"| |{headings}\n|---|{'---|' * len(grid.columns)}")]
-    for row in grid.rows:
-        name = row.full_name if sum(r.name == row.name for r in grid.rows) > 1 else row.name
-        spans.append(Span(kind="text", text=f"\n| **{escape_table_cell(name)}**"))
-        for column in grid.columns:
-            cell = cells_by_position.get((row.id, column.id))
-            spans.append(Span(kind="text", text=" |"))
-            spans += list(_cell_spans(cell, column, language))
-        spans.append(Span(kind="text", text=" |"))
+    name_counts = Counter(row.name for row in grid.rows)
+    rows = (
+        (
+            row.full_name if name_counts[row.name] > 1 else row.name,
+            [_cell_spans(cells_by_position.get((row.id, c.id)), c, language) for c in grid.columns],
+        )
+        for row in grid.rows
+    )
+    spans = table_spans([format_column_heading(c, c.unit, language) for c in grid.columns], rows)
     generated = (span.model_copy(update={"made": True}) for span in spans)
     return Draft(
         spans=(*generated, *_missing_cell_notices(cells, language)),

@@ -18,18 +18,9 @@ MAX_PASSAGE_CHARS = 12_000  # of all evidence together
 
 def build_memory(turns: Sequence[tuple[str, CitedAnswer | None]]) -> Memory:
     """Build the memory of turns, the earliest first: standalone questions with optional answers."""
-    recent = turns[-MAX_TURNS:]
-    return Memory(
-        turns=tuple(
-            Turn(question=_truncate(question, MAX_QUESTION_CHARS), answer=_answer_text(cited))
-            for question, cited in recent
-        ),
-        asked=tuple(
-            _truncate(question, MAX_QUESTION_CHARS)
-            for question, _ in turns[-MAX_TURNS - MAX_EARLIER_QUESTIONS : -MAX_TURNS]
-        ),
-        evidence=tuple(_select_evidence(cited for _, cited in reversed(recent) if cited)),
-    )
+    recent = [cited for _, cited in reversed(turns[-MAX_TURNS:]) if cited]
+    memory = memory_from_client([(question, _answer_text(cited)) for question, cited in turns])
+    return memory.model_copy(update={"evidence": tuple(_select_evidence(recent))})
 
 
 def memory_from_client(turns: Sequence[tuple[str, str]]) -> Memory:
@@ -37,24 +28,20 @@ def memory_from_client(turns: Sequence[tuple[str, str]]) -> Memory:
 
     It has no evidence, so nothing in it can be cited.
     """
+    earlier = turns[-MAX_TURNS - MAX_EARLIER_QUESTIONS : -MAX_TURNS]
     return Memory(
         turns=tuple(
             Turn(question=_truncate(question, MAX_QUESTION_CHARS), answer=_truncate(answer, MAX_ANSWER_CHARS))
             for question, answer in turns[-MAX_TURNS:]
         ),
-        asked=tuple(
-            _truncate(question, MAX_QUESTION_CHARS)
-            for question, _ in turns[-MAX_TURNS - MAX_EARLIER_QUESTIONS : -MAX_TURNS]
-        ),
+        asked=tuple(_truncate(question, MAX_QUESTION_CHARS) for question, _ in earlier),
     )
 
 
 def _answer_text(cited: CitedAnswer | None) -> str:
     """Return the text of an answer without its notices and citations."""
-    if cited is None:
-        return ""
-    texts = (item.span.text for item in cited.spans if item.span.kind not in ("notice", "missing"))
-    return _truncate(" ".join(texts), MAX_ANSWER_CHARS)
+    spans = cited.spans if cited else ()
+    return " ".join(item.span.text for item in spans if item.span.kind not in ("notice", "missing"))
 
 
 def _select_evidence(answers: Iterable[CitedAnswer]) -> Iterable[Evidence]:

@@ -7,60 +7,26 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 from research import data
+from research.citations.styles.citation_mark import LOCATOR, CitationMark, MalformedMark, MarkStyle, parse_numbers
 from research.citations.styles.parsed_report import BracketPair, MarkdownLink, ParsedReport
 from research.citations.styles.source_lists import SOURCE_WORDS, SourceLists
-from research.citations.styles.web_addresses import ADDRESS, PROMPT_ID, trim_punctuation
-from research.core.text.tokenizer import HAN_RANGES
+from research.citations.styles.superscripts import SuperscriptFinder
+from research.citations.styles.web_addresses import ADDRESS, PROMPT_ID, trim_address
 
-MarkKind = Literal["number", "footnote", "label", "key", "link", "author", "note"]
-MarkStyle = Literal[
-    "numbered", "footnotes", "links", "author-year", "superscripts", "brackets", "keys", "labels",
-    "references", "tokens",
-]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class CitationMark:
-    """A citation: its target, its range in the text, and its style.
-
-    A mark that `needs_entry` counts only if its target exists: x² is no citation.
-    """
-
-    kind: MarkKind
-    id: str
-    start: int
-    end: int
-    style: MarkStyle
-    url: str = ""
-    needs_entry: bool = False
-
-
-@dataclass(frozen=True)
-class MalformedMark:
-    """Text in the place of a citation that is not a valid one."""
-
-    kind: Literal["placeholder", "broken-link", "bare-address"]
-    start: int
-    end: int
-
-
-_LOCATOR = r"\s*[,:，：]\s*(?:pp?\.?|§+|(?:ch|sec|th|lem|fig|tab|eq|app|art|par|cor|prop|def)[a-z]{0,8}\.?|第)\s*[\w\s.,–-]{1,20}"
 _MARK_NUMBER = r"\^?\d{1,4}"
 _NUMBER_LIST = re.compile(
     rf"\s*(?:(?:{SOURCE_WORDS}) ?[:：]?#? ?)?{_MARK_NUMBER}"
     rf"(?:\s*(?:[,;、，；&|+]|and|和|–|—|-|to|至|~)\s*{_MARK_NUMBER})*"
-    rf"(?:{_LOCATOR})?\s*",
+    rf"(?:{LOCATOR})?\s*",
     re.IGNORECASE,
 )
 _CITE_PREFIX = re.compile(r"\s*cite: ?", re.IGNORECASE)
-_RANGE = re.compile(r"(\d{1,4})\s*(?:–|—|-|to|至|~)\s*\^?(\d{1,4})")
 _KEY_LIST = re.compile(
     r"-?@[\w][\w:.#$%&+?<>~/-]{0,100}(?:[^\[\]@;]{0,100})(?:;\s*[^\[\]@;]{0,60}-?@[\w][\w:.#$%&+?<>~/-]{0,100}[^\[\]@;]{0,100})*"
 )
@@ -85,31 +51,12 @@ _TOOL_TOKEN = re.compile(
 _UNCLOSED_LINK = re.compile(r"\[[^\[\]()\n]{1,200}\((?:https?://|www\.)[^\s()]{1,2000}\)")
 _UNCLOSED_TARGET = re.compile(r"\(\s*<?(?:https?:/|www\.)")
 _SPACED_TARGET = re.compile(r"[ \t]{1,3}\((?:https?://|www\.)[^\s()]{1,2000}\)")
-_CARET_NUMBER = re.compile(r"\^\s*[\[(]?\s*(\d{1,3}(?:\s*[,，–-]\s*\d{1,3}){0,20})\s*[\])]?\s*\^")
-# Superscripts that became plain digits: "in 2021.4 By then", or the last cell of a row.
-_FLATTENED_SUPERSCRIPT = re.compile(
-    rf"(?<=[^\W\d][.,;!?”\"’)。，；！？）])(\d{{1,2}}(?:,\d{{1,2}}){{0,9}})(?=\s|$)|(?<=\d{{4}}[.,;])(\d{{1,2}})(?=\s[A-Z])|(?<=[\s.。，,{HAN_RANGES}])[(（](\d{{1,2}}(?:[,，、–-] ?\d{{1,2}}){{0,9}})[)）](?=[\s.,;。，；]|$)|\|[ \t]*(\d{{1,2}}(?:, ?\d{{1,2}}){{0,9}})[ \t]*\|?[ \t]*$",
-    re.MULTILINE,
-)
-_SUPERSCRIPT = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}(?:[⁻˒,，·.][⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}){0,20}")
-_UNIT_POWER_STOP = re.compile(r"[²³]\.(?=[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2}(?:$|[,，]))")
-_SUPERSCRIPT_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻˒·", "0123456789-,,")
-_CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
-# A circled number behind a word and before a stop; elsewhere it may count the items of a sentence.
-_CIRCLED_BEFORE_STOP = re.compile(rf"[\w”’」』》)）%][{_CIRCLED}]+(?:[，。；！？、,.;!?]|\s*$)", re.MULTILINE)
-# Text that may have an exponent: a unit, a symbol, a function, a number.
-_BEFORE_EXPONENT = re.compile(
-    r"(?:^|[^A-Za-z])(?:[a-zA-Zµμ]m?|ft|in|yd|mi|ha|dam|kg|lb|k?Wh?|kPa|Pa|Hz|mol|eV|CO|min|sec|sinh?|cosh?|tanh?|cot|log|exp)$"
-    r"|[\d₀-₉|‖}米里方尺℃°\u0370-\u03ff]$"
-)
 _BEFORE_INTERVAL = re.compile(
     r"(?:\b(?:intervals?|ranges?|between|scale|CI|bounds?|domain|within|bracket|coordinates?|vector|array|list|tuple|index|indices|shape|dims?)(?: (?:of|is|was|from|in|to|the))?|∈|=|区间|范围|之间|取值|坐标|数组|向量|列表|索引)\s*[:：(（]?\s*$",
     re.IGNORECASE,
 )
 _MEMBERSHIP_SIGN = re.compile(r"[∈∉⊂⊆]\s*$")
 _BEFORE_ARRAY = re.compile(r"(?:array|list|index|vector|=|数组|列表|索引)\s*$")
-# A unit or a product behind a figure or a sign: 5 mW², E=mc².
-_UNIT_SYMBOL = re.compile(r"(?:\d ?|[=+*/·×] ?|\()[A-Za-zµμ]{2,3}$")
 # Text before an index in code that is not marked as code: x, user_names, rows.
 _BEFORE_INDEX = re.compile(
     r"(?:(?<![\w.])[a-z]|[A-Za-z0-9]_\w*[A-Za-z0-9]|\b(?:arr|array|args|argv|vec|idx|buf|xs|ys|nums|rows|cols|columns|items|keys|cells|stack|queue|buffer|nodes|elements|matrix|tmp|ptr|df|str|self\.\w+))$",
@@ -144,17 +91,16 @@ class CitationMarks:
         self._label_stems = {stem for stem, times in Counter(stems).items() if stem and times >= 2}
         self.malformed: list[MalformedMark] = []
         self.other_numbers: list[tuple[int, int]] = []  # bracketed indices or intervals
-        self.links = [link for link in report.links if not self._is_in_list(link.start)]
-        marks: list[CitationMark] = []
+        self.links = [link for link in report.links if not self._lists.contains(link.start)]
         self._covered_spans: list[tuple[int, int]] = []
-        for mark in (*self._find_tokens(), *self._find_links(), *self._find_brackets()):
-            marks.append(mark)
+        marks = [*self._find_tokens(), *self._find_links(), *self._find_brackets()]
         marks += self._marks_between(sorted(marks, key=lambda mark: mark.start))
-        self._bracket_marks = tuple(marks)
         self._covered_spans.sort()
         spans = self._merged_spans()
         for mark in (
-            *self._find_superscripts(),
+            *SuperscriptFinder(report, lists, self._entry_numbers).find(
+                has_bracketed_numbers=any(mark.kind == "number" for mark in marks)
+            ),
             *self._find_author_years(),
             *self._find_keys(),
             *self._find_bare_addresses(),
@@ -162,11 +108,7 @@ class CitationMarks:
             if not _is_within(spans, mark.start):
                 marks.append(mark)
         self.marks = sorted(marks, key=lambda mark: (mark.start, mark.end))
-        self.malformed = [
-            malformed_mark
-            for malformed_mark in self.malformed
-            if malformed_mark.kind != "bare-address" or not _is_within(spans, malformed_mark.start)
-        ]
+        self.malformed = [m for m in self.malformed if m.kind != "bare-address" or not _is_within(spans, m.start)]
 
     def _marks_between(self, marks: list[CitationMark]) -> Iterator[CitationMark]:
         """Yield the sources inside a range from one bracket to another: [3]–[5] also cites [4]."""
@@ -176,9 +118,6 @@ class CitationMarks:
                 for number in range(int(first.id) + 1, min(int(second.id), int(first.id) + 50)):
                     if str(number) in self._entry_numbers:
                         yield CitationMark("number", str(number), first.end, second.start, first.style)
-
-    def _is_in_list(self, offset: int) -> bool:
-        return self._report.line_number(offset) in self._lists.list_lines
 
     def _merged_spans(self) -> list[tuple[int, int]]:
         merged: list[tuple[int, int]] = []
@@ -193,41 +132,30 @@ class CitationMarks:
 
     def _find_tokens(self) -> Iterator[CitationMark]:
         for match in _TOOL_TOKEN.finditer(self._text):
-            if not self._is_in_list(match.start()) and match[0].strip("[]") not in self._entry_labels:
+            if not self._lists.contains(match.start()) and match[0].strip("[]") not in self._entry_labels:
                 self._covered_spans.append(match.span())
                 self.malformed.append(MalformedMark("placeholder", *match.span()))
                 yield CitationMark("note", match[0], *match.span(), "tokens")
-        spans = sorted(self._covered_spans)
-        self._token_spans = spans
+        self._token_spans = sorted(self._covered_spans)
 
     # Links
 
     def _find_links(self) -> Iterator[CitationMark]:
-        ends: list[int] = []
-        tokens = self._token_spans
+        last_end = 0
         for link in self.links:
-            if ends and link.start < ends[-1]:
-                continue  # inside another link
-            words = self._text[slice(*link.text_span)]
-            if _is_within(tokens, link.start):
-                continue
-            ends.append(link.end)
+            if link.start < last_end or _is_within(self._token_spans, link.start):
+                continue  # inside another link or a token
+            last_end = link.end
             self._covered_spans.append((link.start, link.end))
-            yield from self._parse_link(link, words)
+            yield from self._parse_link(link, self._text[slice(*link.text_span)])
 
     def _parse_link(self, link: MarkdownLink, words: str) -> Iterator[CitationMark]:
         content = re.sub(r"[\[\]［］【】\s*_~`^]", "", words)
         sharp = link.url.startswith("#")
-        if re.fullmatch(r"\d{1,3}", content) and not (sharp and content == words == ""):
-            yield CitationMark(
-                "number",
-                str(int(content)),
-                link.start,
-                link.end,
-                "numbered",
-                "" if sharp else link.url,
-                needs_entry=sharp and "[" not in words and "^" not in self._text[link.start - 1 : link.start + 2],
-            )
+        if re.fullmatch(r"\d{1,3}", content):
+            needs_entry = sharp and "[" not in words and "^" not in self._text[link.start - 1 : link.start + 2]
+            span, url = (link.start, link.end), "" if sharp else link.url
+            yield CitationMark("number", str(int(content)), *span, "numbered", url, needs_entry=needs_entry)
         elif PROMPT_ID.fullmatch(link.url):
             yield CitationMark("note", link.url, link.start, link.end, "tokens")
         elif not sharp and link.url and not link.url.lower().startswith(("mailto:", "tel:")):
@@ -245,7 +173,7 @@ class CitationMarks:
                 skip = max(skip, links[pair.start])
             if pair.start < skip or _is_within(tokens, pair.start):
                 continue
-            if self._is_in_list(pair.start):
+            if self._lists.contains(pair.start):
                 if self._is_unclosed_link(pair):
                     self.malformed.append(MalformedMark("broken-link", pair.start, pair.end))
                 continue
@@ -257,7 +185,7 @@ class CitationMarks:
                 skip = max(skip, end)
             yield from marks
         for at in self._report.unclosed_brackets:
-            if not self._is_in_list(at) and _UNCLOSED_LINK.match(self._text, at):
+            if not self._lists.contains(at) and _UNCLOSED_LINK.match(self._text, at):
                 self.malformed.append(MalformedMark("broken-link", at, at + 1))
 
     def _parse_bracket(self, bracket: BracketPair, pairs: dict[int, BracketPair]) -> tuple[list[CitationMark], int]:
@@ -273,9 +201,7 @@ class CitationMarks:
         if "@" in inside and _KEY_LIST.search(inside) and not re.search(r"\w@\w+\.\w", inside):
             return [CitationMark("key", key, start, end, "keys") for key in _KEY.findall(inside)], end
         if len(inside) <= 200 and (_NUMBER_LIST.fullmatch(_CITE_PREFIX.sub("", inside)) and "\n\n" not in inside):
-            if marks := self._parse_number(bracket, inside, behind):
-                return marks, end
-            return [], end
+            return self._parse_number(bracket, inside, behind), end
         second = pairs.get(end) if bracket.opener == "[" and behind.startswith("[") else None
         if second and (marks := self._parse_reference_link(bracket, second, inside)):
             return marks, second.end
@@ -351,16 +277,8 @@ class CitationMarks:
         if len(parts) > 1 and all(part in self._entry_labels or self._is_like_label(part) for part in parts):
             return [CitationMark("label", part, bracket.start, bracket.end, "labels") for part in parts]
         if bracket.opener == "[" and len(words) <= 120 and (cite := match_author_year(words)):
-            return [
-                CitationMark(
-                    "author",
-                    f"{cite['names']}|{cite['year']}",
-                    bracket.start,
-                    bracket.end,
-                    "author-year",
-                    needs_entry=True,
-                )
-            ]
+            key = f"{cite['names']}|{cite['year']}"
+            return [CitationMark("author", key, bracket.start, bracket.end, "author-year", needs_entry=True)]
         return []
 
     def _is_like_label(self, label: str) -> bool:
@@ -385,124 +303,39 @@ class CitationMarks:
         opened = bracket.opener == "[" and _UNCLOSED_TARGET.match(self._text, bracket.end)
         return bool(opened) and not self._report.match_target(bracket.end)
 
-    # Superscripts, names and keys
-
-    def _find_superscripts(self) -> Iterator[CitationMark]:
-        yield from self._find_carets()
-        if self._entry_numbers and not any(mark.kind == "number" for mark in self._bracket_marks):
-            yield from self._find_flattened_superscripts()
-        yield from self._find_raised_digits()
-        if any(entry.number_form == "circled" for source_list in self._lists.lists for entry in source_list.entries):
-            yield from self._find_circled()
-
-    def _find_carets(self) -> Iterator[CitationMark]:
-        """Yield numbers raised by carets or tags."""
-        for match in _CARET_NUMBER.finditer(self._text):
-            is_tag = self._report.source[match.end() - 1] == "<"
-            end = match.end() + (len("</sup>") - 1 if is_tag else 0)
-            has_bracket = "[" in match[0]
-            if not self._is_in_list(match.start()):
-                for number in parse_numbers(match[1]):
-                    if has_bracket or not self._is_exponent(number, match.start(), end):
-                        needs_entry = not self._entry_numbers and not has_bracket
-                        yield CitationMark("number", number, *match.span(), "superscripts", needs_entry=needs_entry)
-
-    def _find_flattened_superscripts(self) -> Iterator[CitationMark]:
-        """Yield numbers that were superscripts before the formatting was lost."""
-        for match in _FLATTENED_SUPERSCRIPT.finditer(self._text):
-            if not self._is_in_list(match.start()):
-                group = match.lastindex or 0
-                for number in parse_numbers(match[group]):
-                    yield CitationMark("number", number, *match.span(group), "superscripts", needs_entry=True)
-
-    def _find_raised_digits(self) -> Iterator[CitationMark]:
-        """Yield superscript digits that are no exponents."""
-        for match in _SUPERSCRIPT.finditer(self._text):
-            if unit := _UNIT_POWER_STOP.match(match[0]):
-                if self._ends_sentence(match.start(), match.end()):
-                    begin = match.start() + unit.end()
-                    for number in parse_numbers(match[0][unit.end() :].translate(_SUPERSCRIPT_DIGITS)):
-                        yield CitationMark("number", number, begin, match.end(), "superscripts", needs_entry=True)
-                continue
-            decimal = "." in match[0]
-            blank = not self._text[max(0, match.start() - 12) : match.start()].strip()
-            if self._is_in_list(match.start()) or decimal or blank:
-                continue
-            for number in parse_numbers(match[0].translate(_SUPERSCRIPT_DIGITS)):
-                if not self._is_exponent(number, *match.span()):
-                    needs_entry = not self._entry_numbers
-                    yield CitationMark("number", number, *match.span(), "superscripts", needs_entry=needs_entry)
-
-    def _find_circled(self) -> Iterator[CitationMark]:
-        for match in re.finditer(f"[{_CIRCLED}]", self._text):
-            if not self._is_in_list(match.start()):
-                number = str(_CIRCLED.index(match[0]) + 1)
-                needs_entry = not _CIRCLED_BEFORE_STOP.match(self._text, max(0, match.start() - 1))
-                yield CitationMark("number", number, *match.span(), "superscripts", needs_entry=needs_entry)
-
-    def _ends_sentence(self, start: int, end: int) -> bool:
-        """Return whether a unit's power precedes the full stop of a sentence: 393 m³.¹ The."""
-        unit = _BEFORE_EXPONENT.search(self._text[max(0, start - 12) : start])
-        return unit is not None and re.match(rf"\s*$|\s+[A-Z{HAN_RANGES}]", self._text[end : end + 3]) is not None
-
-    def _is_exponent(self, number: str, start: int, end: int) -> bool:
-        """Return whether a superscript is a power, a charge or an isotope: m², (a+b)⁹, Ca²⁺,
-        ¹³C."""
-        text = self._text
-        before = text[max(0, start - 12) : start].rstrip(" ")
-        behind = text[end : end + 1]
-        known = number in self._entry_numbers
-        # ¹ is never an exponent.
-        first = number == "1" and (re.search(f"[{HAN_RANGES}]$", before) or (known and not before[-1:].isdecimal()))
-        if (_BEFORE_EXPONENT.search(before) and not first) or before.endswith(("⁻", "⁺", "^")):
-            return True
-        if re.match(r"[⁻⁺ᵃ-ᵿⁿ]", behind) or (number != "1" and _UNIT_SYMBOL.search(before)):
-            return True
-        if re.match(r"[A-Za-z\u0370-\u03ff]", behind):
-            return not (known and re.search(r"[.,;:!?)”\"’]$", before))
-        return not known and (not before or before.endswith((")", "]")))
+    # Names and keys
 
     def _find_author_years(self) -> Iterator[CitationMark]:
         for match in _PARENTHESES.finditer(self._text):
-            if self._is_in_list(match.start()) or not re.search(r"\d{4}|n\. ?d\.|无日期|in press", match[1]):
+            if self._lists.contains(match.start()) or not re.search(r"\d{4}|n\. ?d\.|无日期|in press", match[1]):
                 continue
             for part in re.split("[;；]", match[1]):
                 cite = match_author_year(" ".join(part.split()))
                 if cite:
                     is_distinctive = bool(re.search(r"et al|&|\band\b|等", cite["names"]) or cite["comma"].strip())
                     for year in (cite["year"], *re.findall(_YEARS, cite["more"])):
-                        yield CitationMark(
-                            "author",
-                            f"{cite['names'].strip()}|{year}",
-                            *match.span(),
-                            "author-year",
-                            needs_entry=not is_distinctive,
-                        )
+                        key = f"{cite['names'].strip()}|{year}"
+                        yield CitationMark("author", key, *match.span(), "author-year", needs_entry=not is_distinctive)
         for match in _YEAR_IN_PARENTHESES.finditer(self._text):
-            if not self._is_in_list(match.start()):
+            if not self._lists.contains(match.start()):
                 before = self._text[max(0, match.start() - 80) : match.start()].replace("\n", " ")
-                yield CitationMark(
-                    "author",
-                    f"\x00{before.strip()}|{match[1]}",
-                    *match.span(),
-                    "author-year",
-                    needs_entry=True,
-                )
+                key = f"\x00{before.strip()}|{match[1]}"
+                yield CitationMark("author", key, *match.span(), "author-year", needs_entry=True)
 
     def _find_keys(self) -> Iterator[CitationMark]:
         for match in _LATEX_CITE.finditer(self._text):
-            if not self._is_in_list(match.start()):
+            if not self._lists.contains(match.start()):
                 for key in match[1].split(","):
                     yield CitationMark("key", key.strip(), *match.span(), "keys")
         for match in _BARE_KEY.finditer(self._text):
-            if not self._is_in_list(match.start()):
+            if not self._lists.contains(match.start()):
                 yield CitationMark("key", match[1], *match.span(), "keys", needs_entry=True)
 
     def _find_bare_addresses(self) -> Iterator[CitationMark]:
         for match in ADDRESS.finditer(self._text):
-            address = trim_punctuation(match[0])
+            address = trim_address(match[0])
             web = address.lower().startswith(("http", "www"))
-            if self._is_in_list(match.start()) or not web:
+            if self._lists.contains(match.start()) or not web:
                 continue
             start, end = match.start(), match.start() + len(address)
             if self._text[start - 1 : start] != "<":
@@ -525,35 +358,11 @@ def match_author_year(text: str) -> re.Match[str] | None:
     return cite if are_names else None
 
 
-def parse_numbers(text: str) -> list[str]:
-    """Return the numbers in a citation; 1-3 stands for three numbers."""
-    text = re.sub(rf"{_LOCATOR}\s*$", "", unicodedata.normalize("NFKC", text), flags=re.IGNORECASE)
-    out: list[str] = []
-    at = 0
-    for match in re.finditer(r"\d{1,4}", text):
-        if match.start() < at:
-            continue
-        span = _RANGE.match(text, match.start())
-        first, last = (int(span[1]), int(span[2])) if span else (int(match[0]), int(match[0]))
-        if span and 0 < last - first <= 50:
-            out += [str(number) for number in range(first, last + 1)]
-            at = span.end()
-        else:
-            out.append(str(int(match[0])))
-    return out
-
-
 def _label_stem(label: str) -> str:
     return re.sub(r"\d.*", "", label)
 
 
 def _is_within(spans: list[tuple[int, int]], offset: int) -> bool:
     """Return whether an offset lies in one of the sorted, disjoint spans."""
-    low, high = 0, len(spans)
-    while low < high:
-        middle = (low + high) // 2
-        if spans[middle][1] <= offset:
-            low = middle + 1
-        else:
-            high = middle
-    return low < len(spans) and spans[low][0] <= offset
+    index = bisect_right(spans, offset, key=lambda span: span[1])
+    return index < len(spans) and spans[index][0] <= offset

@@ -72,7 +72,6 @@ class BracketPair:
     start: int
     end: int
     opener: str
-    parent: int  # the start of the pair around it; -1 without one
 
 
 @dataclass(frozen=True)
@@ -225,8 +224,7 @@ class ParsedReport:
                     self.unclosed_brackets += [at for at, opener in stack[places[-1] + 1 :] if opener == "["]
                     start = stack[places[-1]][0]
                     del stack[places[-1] :]
-                    parent = stack[-1][0] if stack else -1
-                    pairs.append(BracketPair(start, match.end(), _OPENING_BRACKETS[mark], parent))
+                    pairs.append(BracketPair(start, match.end(), _OPENING_BRACKETS[mark]))
             else:
                 stack.append((match.start(), mark))
                 del stack[:-_MAX_BRACKET_DEPTH]

@@ -14,7 +14,7 @@ from typing import Literal
 
 from research import data
 from research.citations.styles.parsed_report import MarkdownLine, MarkdownLink, ParsedReport
-from research.citations.styles.web_addresses import ADDRESS, trim_punctuation
+from research.citations.styles.web_addresses import ADDRESS, trim_address
 from research.core.text.numbers import HAN_NUMERALS
 
 EntryKind = Literal["number", "footnote", "label", "plain", "link"]
@@ -25,10 +25,19 @@ _DECORATION = re.compile(
     r"|[IVX]{1,5}\.\s|[A-Z]\.\s|附录?[:：])+"
 )
 _LABEL_LINE = re.compile(r"[ \t>]*(?:\*\*|__)?[^\n|]{1,60}?(?:[:：]\s*(?:\*\*|__)?|(?:\*\*|__)\s*[:：]?)\s*$")
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-_CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
+SUPERSCRIPT_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻˒·", "0123456789-,,")
+CIRCLED_NUMBERS = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 # Words that may stand before the number of a source.
 SOURCE_WORDS = r"sources?|refs?\.?|references?|cite|citations?|来源|资料|文献|参考"
+# Labels of sources in the output of search tools: S1, web:2, doc_3.
+TOOL_LABEL = r"(?:S|web|doc(?:ument)?|(?:search[ _]?)?result|snippet|passage|chunk|src|source|note|注释?)[ _:#-]?"
+_SOURCE_WORD = rf"(?:参考资料|参考文献|资料来源|信息来源|注释?|{SOURCE_WORDS}) ?[:：]? ?#?"
+_LIST_SEPARATOR = r"\s*(?:[,;、，；&|–~-]|and|和|与|及)\s*"
+LABELED_MARK = re.compile(
+    rf"[\[［【〔]\s*{TOOL_LABEL}\d{{1,3}}(?:{_LIST_SEPARATOR}(?:{TOOL_LABEL})?\d{{1,3}})*\s*[\]］】〕]"
+    rf"|[(（]\s*(?:see |cf\. |参见|见)?{_SOURCE_WORD}\[?\d{{1,3}}(?:{_LIST_SEPARATOR}(?:{_SOURCE_WORD})?\d{{1,3}})*\]?\s*[)）]",
+    re.IGNORECASE,
+)
 _LINE_PREFIX = r"[ \t>|]*(?:[-*+•·‣▪][ \t]+)?(?:\*\*|__)?[ \t]*"
 _NUMBERED_ENTRY = re.compile(
     _LINE_PREFIX + r"(?:"
@@ -39,7 +48,7 @@ _NUMBERED_ENTRY = re.compile(
     r"|[(（](?P<round>\d{1,3})[)）]"
     r"|\^\[?(?P<caret>\d{1,3})\]?\^"
     r"|(?P<super>[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3})"
-    rf"|(?P<circled>[{_CIRCLED}])"
+    rf"|(?P<circled>[{CIRCLED_NUMBERS}])"
     r"|#(?P<hash>\d{1,3})\b"
     r"|\[(?P<linked>\d{1,3})[.)、:：]"
     r")",
@@ -114,6 +123,10 @@ class SourceLists:
         if re.search(r"^references:", report.front_matter, re.M):
             self.keys |= set(_FRONT_MATTER_KEY.findall(report.front_matter))
 
+    def contains(self, offset: int) -> bool:
+        """Return whether an offset of the report is in a list or a definition."""
+        return self._report.line_number(offset) in self.list_lines
+
     # Definitions
 
     def _find_definitions(self) -> None:
@@ -173,7 +186,7 @@ class SourceLists:
         for match in ADDRESS.finditer(text):
             at = line.start + match.start()
             if not any(start <= at < end for start, end in covered):
-                urls.append(trim_punctuation(match[0]))
+                urls.append(trim_address(match[0]))
         entry.urls += [url for url in urls if url not in entry.urls]
 
     # Lists under a heading
@@ -294,9 +307,9 @@ class SourceLists:
         form = str(match.lastgroup)
         number = match[form]
         if form == "circled":
-            value = _CIRCLED.index(number) + 1
+            value = CIRCLED_NUMBERS.index(number) + 1
         else:
-            value = int(unicodedata.normalize("NFKC", number.translate(_SUPERSCRIPTS)))
+            value = int(unicodedata.normalize("NFKC", number.translate(SUPERSCRIPT_DIGITS)))
         return self._make_entry("number", str(value), line, form)
 
     def _parse_labeled(self, line: MarkdownLine) -> ListEntry | None:

@@ -9,7 +9,7 @@ import re
 from typing import Literal
 from urllib.parse import urlsplit
 
-from research.core.urls import TRACKING_NAMES, TRACKING_PREFIXES, canonical_url, url_identity
+from research.core.urls import TRACKING_NAMES, TRACKING_PREFIXES, canonical_url, trim_punctuation, url_identity
 
 AddressProblem = Literal["placeholder", "bad-address", "tracking"]
 
@@ -63,14 +63,9 @@ _REDIRECTOR = re.compile(
 )
 
 
-def trim_punctuation(address: str) -> str:
+def trim_address(address: str) -> str:
     """Remove the punctuation of the sentence from the end of an address; the dots of /... stay."""
-    bare = address
-    while bare:
-        unpaired = bare[-1] == ")" and bare.count(")") > bare.count("(")
-        if not unpaired and bare[-1] not in ".,;:!?'*_~|":
-            break
-        bare = bare[:-1]
+    bare = trim_punctuation(address, ".,;:!?'*_~|")
     is_truncated = bare.endswith("/") and address.startswith(("..", "…"), len(bare))
     return address if bare.endswith("//") or is_truncated else bare
 

@@ -116,9 +116,9 @@ def scan_dates(scanner: MeasureScanner) -> None:
     for match in _find_with_cues(_LUNAR_PATTERN, scanner.text, "历"):
         scanner.skip(*match.span())
     for match in _find_with_cues(_ISO_PATTERN, scanner.text, "-", "/", "."):
-        scanner.add(*match.span(), _date_measure(match, parse_integer(match["y"]), match["m"], match["d"]))
+        scanner.add(_date_measure(match, parse_integer(match["y"]), match["m"], match["d"]))
     for match in _find_with_cues(_AMBIGUOUS_DATE_PATTERN, scanner.text, "-", "/", "."):
-        scanner.add(*match.span(), _ambiguous_date_measure(match))
+        scanner.add(_ambiguous_date_measure(match))
     _scan_long_periods(scanner)
     _scan_chinese_dates(scanner)
     _scan_english_dates(scanner)
@@ -129,34 +129,34 @@ def _scan_long_periods(scanner: MeasureScanner) -> None:
         century = int(match["c"]) if match["c"] else (parse_integer(match["n"]) or 20) - 1
         ten = match["t"] or match["ten"].replace("〇", "0")
         value = century * 100 + (int(ten) * 10 if match["t"] else parse_integer(ten) or 0)
-        scanner.add(*match.span(), Measure("decade", value, value, *match.span()))
+        scanner.add(Measure("decade", value, value, *match.span()))
     for match in _find_with_cues(_CENTURY_PATTERN, scanner.text, "century", "世纪"):
         value = parse_integer(match["n"] or match["h"]) or RANKS.get(match["w"] or "", 0)
-        scanner.add(*match.span(), Measure("century", value, value, *match.span()))
+        scanner.add(Measure("century", value, value, *match.span()))
 
 
 def _scan_chinese_dates(scanner: MeasureScanner) -> None:
     for match in _find_with_cues(_ZH_MONTH_RANGE_PATTERN, scanner.text, "月"):
         year = parse_integer(match["y"])
-        scanner.add(*match.span(), _date_measure(match, year, match["a"]), _date_measure(match, year, match["b"]))
+        scanner.add(_date_measure(match, year, match["a"]), _date_measure(match, year, match["b"]))
     for match in _find_with_cues(_ZH_DATE_PATTERN, scanner.text, "年", "月", "日", "号"):
         month, day = match["m"] or match["m2"] or match["m3"], match["d"] or match["d2"] or match["d3"] or match["d4"]
-        scanner.add(*match.span(), _date_measure(match, _parse_chinese_year(match), month, day))
+        scanner.add(_date_measure(match, _parse_chinese_year(match), month, day))
 
 
 def _scan_english_dates(scanner: MeasureScanner) -> None:
     for match in _EN_DAY_RANGE_PATTERN.finditer(scanner.text):
         month, year = MONTHS[match["m"] or match["m2"]], parse_integer(match["y"] or match["y2"])
         ends = (match["a"] or match["a2"], match["b"] or match["b2"])
-        scanner.add(*match.span(), *(_date_measure(match, year, str(month), day) for day in ends))
+        scanner.add(*(_date_measure(match, year, str(month), day) for day in ends))
     for match in _EN_DATE_PATTERN.finditer(scanner.text):
         day_text, year = match["d"] or match["d2"], parse_integer(match["y"])
         if day_text or year or _is_month_name(match):
-            scanner.add(*match.span(), _date_measure(match, year, str(MONTHS[match["m"]]), day_text))
+            scanner.add(_date_measure(match, year, str(MONTHS[match["m"]]), day_text))
     for match in _EN_YEAR_PATTERN.finditer(scanner.text):
         if _has_chinese_unit(scanner.text, match.end()):
             continue
-        scanner.add(match.start("y" if match["y"] else "y2"), match.end(), *_year_measures(match))
+        scanner.add(*_year_measures(match))
 
 
 def _date_measure(
@@ -221,25 +221,25 @@ def _is_month_name(match: re.Match[str]) -> bool:
 def scan_times(scanner: MeasureScanner) -> None:
     """Scan times of day, weekdays, quarters and half-years."""
     for match in _find_with_cues(_CLOCK_PATTERN, scanner.text, ":", "：", "点", "时", "m", "noon", "正午", "midnight"):
-        scanner.add(*match.span(), _clock_measure(match))
+        scanner.add(_clock_measure(match))
     for match in _find_with_cues(_WEEKDAY_PATTERN, scanner.text, "周", "星期", "礼拜", "day"):
         days = (
             [_WEEKDAY_PREFIXES.index(match[3][:3])]
             if match[3]
             else [min("一二三四五六日天".index(day), 6) for day in match[1] + (match[2] or "")]
         )
-        scanner.add(*match.span(), *(Measure("weekday", day, day, *match.span()) for day in days))
+        scanner.add(*(Measure("weekday", day, day, *match.span()) for day in days))
     for match in _find_with_cues(_FIRST_MONTHS_PATTERN, scanner.text, "前", "first"):
         count = parse_number(match["h"]) if match["h"] else float(NUMBER_WORDS[match["w"]])
         months = (count or 0) * (3 if "季度" in match[0] or match["e"] == "quarter" else 1)
-        scanner.add(*match.span(), Measure("until", months, months, *match.span()))
+        scanner.add(Measure("until", months, months, *match.span()))
     for match in _find_with_cues(_QUARTER_PATTERN, scanner.text, "季度", "q", "quarter"):
         text = next(filter(None, match.groups()))
         value = RANKS.get(text) or parse_integer(text) or 0
-        scanner.add(*match.span(), Measure("quarter", value, value, *match.span()))
+        scanner.add(Measure("quarter", value, value, *match.span()))
     for match in _find_with_cues(_HALF_YEAR_PATTERN, scanner.text, "半年", "half", "h"):
         value = 1 + ((match[1] or match[2] or match[3]) in ("下", "2", "second"))
-        scanner.add(*match.span(), Measure("half", value, value, *match.span()))
+        scanner.add(Measure("half", value, value, *match.span()))
 
 
 _NOT_CLOCK_PATTERN = re.compile(r"\d*时(?:速|代|期|隔)")

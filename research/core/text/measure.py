@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product, starmap
 
 from research.core.text.units import UNITS, Unit
 
@@ -96,16 +97,14 @@ _NO_UNIT = Unit("", "", 1.0)
 
 def measures_agree(claim: Measure, source: Measure) -> bool:
     """Return whether a source's figure supports a claim's: equal, or rounded by the claim."""
-    return any(
-        _interpretations_agree(claim_reading, source_reading)
-        for claim_reading in claim.interpretations()
-        for source_reading in source.interpretations()
-    )
+    return any(starmap(_interpretations_agree, product(claim.interpretations(), source.interpretations())))
 
 
 def are_compatible(one: Measure, other: Measure) -> bool:
     """Return whether two figures for the same thing can both be true: one supports the other, their
-    ranges overlap, or one is an estimate or a bound and close."""
+    ranges overlap, or one is an estimate or a bound and close. Two dates can if they do not conflict."""
+    if one.is_date and other.is_date:
+        return not dates_conflict(one, other)
     if measures_agree(one, other) or measures_agree(other, one):
         return True
     if one.is_date or other.is_date or one.kind != other.kind:
@@ -119,26 +118,20 @@ def are_compatible(one: Measure, other: Measure) -> bool:
 
 def dates_agree(claim: Measure, source: Measure) -> bool:
     """Return whether the source has every part of the claim's date."""
-    return any(
-        all(
-            claim_part is None or claim_part == source_part
-            for claim_part, source_part in zip(claim_reading.date_parts, source_reading.date_parts, strict=True)
-        )
-        for claim_reading in claim.interpretations()
-        for source_reading in source.interpretations()
-    )
+    return any(all(part is None or part == other for part, other in pairs) for pairs in _date_part_pairs(claim, source))
 
 
 def dates_conflict(claim: Measure, source: Measure) -> bool:
     """Return whether two dates differ in a part that both give, in every interpretation."""
     return all(
-        any(
-            claim_part is not None and source_part is not None and claim_part != source_part
-            for claim_part, source_part in zip(claim_reading.date_parts, source_reading.date_parts, strict=True)
-        )
-        for claim_reading in claim.interpretations()
-        for source_reading in source.interpretations()
+        any(None not in pair and pair[0] != pair[1] for pair in pairs) for pairs in _date_part_pairs(claim, source)
     )
+
+
+def _date_part_pairs(claim: Measure, source: Measure) -> Iterator[list[tuple[int | None, int | None]]]:
+    """Yield the pairs of years, months and days of two dates in each pair of interpretations."""
+    for one, other in product(claim.interpretations(), source.interpretations()):
+        yield list(zip(one.date_parts, other.date_parts, strict=True))
 
 
 def _is_close(one: float, other: float) -> bool:

@@ -174,13 +174,16 @@ def _parse_figure(text: str, start: int, end: int) -> Numeral:
         value += _ADDED_FRACTIONS[tail["half"]]
         step, end = 0.5, tail.end("half")
     if tail and tail["scales"]:
-        for word in re.findall(r"[a-z]+", tail["scales"]):
-            scale *= SCALES[word]
-        end = tail.end()
+        scale, end = scale * _scale_product(tail["scales"]), tail.end()
     elif (millions := _MILLION_SUFFIX_PATTERN.match(text, end)) and _is_million_suffix(text, start, end):
         scale, end = 1e6, millions.end()
     value, step = _decimal_product(value, scale), _decimal_product(step, scale)
     return Numeral(value, value, start, end, step, coarse_resolution(value, step), "digits", "", scale)
+
+
+def _scale_product(words: str) -> float:
+    """Return the product of scales in words: "hundred million"."""
+    return math.prod((SCALES[word] for word in re.findall("[a-z]+", words)), start=1.0)
 
 
 def _decimal_product(value: float, scale: float) -> float:
@@ -307,9 +310,7 @@ def _find_fractions(text: str) -> Iterator[Numeral]:
         tail = _NUMBER_TAIL_PATTERN.match(text, match.end())
         end, scale = match.end(), 1.0
         if tail and tail["scales"]:
-            end, style = tail.end(), "digits"
-            for word in re.findall(r"[a-z]+", tail["scales"]):
-                scale *= SCALES[word]
+            end, style, scale = tail.end(), "digits", _scale_product(tail["scales"])
         value = _decimal_product(value, scale)
         yield Numeral(value, value, match.start(), end, 0.25 * scale, 0.25 * scale, style, "", scale)
 
@@ -361,9 +362,7 @@ def _parse_spoken(match: re.Match[str]) -> Numeral:
     low = high = 0.0
     ceiling, at = math.inf, start
     for group in _SCALED_GROUP_PATTERN.finditer(match.string, start, end):
-        scale = 1.0
-        for word in re.findall("[a-z]+", group["scales"]):
-            scale *= SCALES[word]
+        scale = _scale_product(group["scales"])
         if scale >= ceiling or (at > start and after_between):
             return _make_spoken_numeral(low, high, start, at, ceiling)
         lower, upper = _parse_coefficient(group["head"])

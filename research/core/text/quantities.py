@@ -76,10 +76,7 @@ def _scan_figures(scanner: MeasureScanner) -> None:
     """Scan numbers with their units; the two ends of a range are one figure."""
     for match in _FEET_INCHES_PATTERN.finditer(scanner.text):
         value = (int(match[1]) * 12 + int(match[2] or match[3])) * 0.0254
-        scanner.add(
-            *match.span(),
-            Measure("length", value, value, *match.span(), 0.0254, 0.0254, unit="joint", unit_factor=0.0254),
-        )
+        scanner.add(Measure("length", value, value, *match.span(), 0.0254, 0.0254, unit="joint", unit_factor=0.0254))
     attached = [
         _attach_units(scanner, numeral)
         for numeral in find_numerals(scanner.text)
@@ -91,10 +88,9 @@ def _scan_figures(scanner: MeasureScanner) -> None:
         current = numerals[index]
         range_measure = _make_range(scanner, current, numerals[index + 1]) if index + 1 < len(numerals) else None
         if range_measure:
-            scanner.add(range_measure.start, range_measure.end, range_measure)
+            scanner.add(range_measure)
         elif _is_number(scanner.text, current):
-            measure = _make_measure(scanner, current)
-            scanner.add(measure.start, measure.end, measure)
+            scanner.add(_make_measure(scanner, current))
         index += 2 if range_measure else 1
 
 

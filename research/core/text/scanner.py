@@ -39,11 +39,11 @@ class MeasureScanner:
         """Return whether no character of a span is used."""
         return not any(self.taken_positions[start:end])
 
-    def add(self, start: int, end: int, *measures: Measure | None) -> None:
-        """Record measures and mark their span as used, unless part of it is. None is ignored."""
+    def add(self, *measures: Measure | None) -> None:
+        """Record measures with one span and mark it as used, unless part of it is. None is ignored."""
         present = [measure for measure in measures if measure]
-        if present and end > start and self.is_free(start, end):
-            self.taken_positions[start:end] = b"\x01" * (end - start)
+        if present and (first := present[0]).end > first.start and self.is_free(first.start, first.end):
+            self.skip(first.start, first.end)
             self.measures += present
 
     def skip(self, start: int, end: int) -> None:

@@ -74,7 +74,7 @@ def scan_shares(scanner: MeasureScanner) -> None:
     _scan_english_shares(scanner)
     for match in _HALF_ZH_PATTERN.finditer(scanner.text):
         bound = "least" if match[0] == "过半" else ""
-        scanner.add(*match.span(), _ratio_measure(scanner, match, 50.0, 5.0, "part", bound))
+        scanner.add(_ratio_measure(scanner, match, 50.0, 5.0, "part", bound))
 
 
 def _scan_chinese_shares(scanner: MeasureScanner) -> None:
@@ -88,42 +88,38 @@ def _scan_chinese_shares(scanner: MeasureScanner) -> None:
         hundredths = base in (100, 1000, 10_000)
         decimals = re.split("[点.]", match["top"])[1:]
         step = 10.0 ** -len("".join(decimals)) * 100 / base if hundredths else 5.0
-        scanner.add(
-            *match.span(), _ratio_measure(scanner, match, top * 100 / base, step, "%" if hundredths else "part")
-        )
+        scanner.add(_ratio_measure(scanner, match, top * 100 / base, step, "%" if hundredths else "part"))
     for match in _TENTHS_PATTERN.finditer(scanner.text):
         whole = parse_number(match["whole"])
         if whole is None or whole > 10:
             continue
         more = 0.5 if match["more"] == "半" else (parse_number(match["more"] or "零") or 0) / 10
-        scanner.add(
-            *match.span(), _ratio_measure(scanner, match, 10 * (whole + more), 1.0 if match["more"] else 10.0, "成")
-        )
+        scanner.add(_ratio_measure(scanner, match, 10 * (whole + more), 1.0 if match["more"] else 10.0, "成"))
     for match in _DISCOUNT_PATTERN.finditer(scanner.text):
         written = parse_number(match["said"]) if match["said"] else 5.0
         if written:
             value = written if written > 10 else written * 10
-            scanner.add(*match.span(), Measure("discount", value, value, *match.span(), 1.0, 1.0, unit="折"))
+            scanner.add(Measure("discount", value, value, *match.span(), 1.0, 1.0, unit="折"))
     for match in _ONE_IN_MANY_PATTERN.finditer(scanner.text):
         count, total = parse_number(match["one"]), parse_number(match["of"])
         if count and total and count < total:
-            scanner.add(*match.span(), _ratio_measure(scanner, match, 100 * count / total, 5.0, "part", "about"))
+            scanner.add(_ratio_measure(scanner, match, 100 * count / total, 5.0, "part", "about"))
 
 
 def _scan_english_shares(scanner: MeasureScanner) -> None:
     for match in _FRACTION_OF_POINT_PATTERN.finditer(scanner.text):
         value = 0.5 if match[1] == "half" else 0.25
-        scanner.add(*match.span(), Measure("points", value, value, *match.span(), 0.25, 0.25))
+        scanner.add(Measure("points", value, value, *match.span(), 0.25, 0.25))
     for match in _FRACTION_OF_UNIT_PATTERN.finditer(scanner.text):
         of_unit = UNITS.get(" ".join(re.split("[ -]", match["unit"])))
         fraction = _parse_numerator(match["top"]) / FRACTION_DENOMINATORS[match["part"]]
         if of_unit and fraction < 1:
             measure = Measure("", fraction, fraction, *match.span(), 0.25, 0.25, scanner.find_bound(*match.span()))
-            scanner.add(*match.span(), measure.with_unit(of_unit[0]))
+            scanner.add(measure.with_unit(of_unit[0]))
     for match in _SHARE_EN_PATTERN.finditer(scanner.text):
         share = _english_percentage(match)
         if share is not None and share <= 100:
-            scanner.add(*match.span(), _ratio_measure(scanner, match, share, 5.0, "part"))
+            scanner.add(_ratio_measure(scanner, match, share, 5.0, "part"))
 
 
 def _ratio_measure(
@@ -161,7 +157,7 @@ def scan_growth(scanner: MeasureScanner) -> None:
         else:
             value = _GROWTH_FACTORS.get(match[0], 2)
         start = match.start("fold") if match["fold"] else match.start()
-        scanner.add(start, match.end(), Measure("times", value, value, start, match.end()))
+        scanner.add(Measure("times", value, value, start, match.end()))
 
 
 def scan_ranks(scanner: MeasureScanner) -> None:
@@ -172,15 +168,15 @@ def scan_ranks(scanner: MeasureScanner) -> None:
         if value is None or (value == 1 and not match["unit"]):
             continue
         kind = "edition" if match["unit"] else "ordinal"
-        scanner.add(*match.span(), Measure(kind, value, value, *match.span()))
+        scanner.add(Measure(kind, value, value, *match.span()))
     for match in _SCORE_PATTERN.finditer(scanner.text):
         a, b = (int(match[x] or match[x + "2"]) for x in "ab")
         value = max(a, b) * 1000 + min(a, b)
-        scanner.add(*match.span(), Measure("score", value, value, *match.span()))
+        scanner.add(Measure("score", value, value, *match.span()))
 
 
 def scan_rank_words(scanner: MeasureScanner) -> None:
     """Scan ranks in English words; runs after the figures, since "second" may be a unit of time."""
     for match in _RANK_WORD_PATTERN.finditer(scanner.text):
         value = RANKS[match[0].replace(" ", "-")]
-        scanner.add(*match.span(), Measure("ordinal", value, value, *match.span()))
+        scanner.add(Measure("ordinal", value, value, *match.span()))

@@ -56,18 +56,21 @@ def is_blank(text: str) -> bool:
 
 def detect_language(text: str) -> Language:
     """Return `zh` if Han characters dominate, else `en`. A Han character counts as a word."""
-    han = len(_HAN_PATTERN.findall(text))
-    latin = len(re.findall(r"[A-Za-z]{2,}", text))
+    han, latin = _count_words(text)
     return "zh" if han and han >= latin else "en"
 
 
 def certain_language(text: str) -> Language | None:
     """Return the language of a text; None if the text is too short or mixes both."""
-    han = len(_HAN_PATTERN.findall(text))
-    latin = len(re.findall(r"[A-Za-z]{2,}", text))
+    han, latin = _count_words(text)
     if han + latin < MIN_LANGUAGE_WORDS:
         return None
     return "zh" if han >= latin else "en" if ENGLISH_WORDS_PER_HAN * han < latin else None
+
+
+def _count_words(text: str) -> tuple[int, int]:
+    """Return the numbers of Han characters and of words in Latin letters."""
+    return len(_HAN_PATTERN.findall(text)), len(re.findall(r"[A-Za-z]{2,}", text))
 
 
 def format_distance(metres: int) -> str:

@@ -19,7 +19,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from pydantic import BaseModel
+
 from research.core.errors import ServiceError
+from research.core.events import DatabaseStepTaken
 from research.core.records import (
     DatabaseStep,
     DatabaseStepKind,
@@ -37,6 +40,7 @@ from research.sources.database.refusals import RefusedError
 from research.sources.database.sights_question import AnswerShape, Interpretation, NotCoveredError, NotUnderstoodError
 
 MAX_STATEMENTS = 4  # statements: the first, and three to correct or supplement it
+KEY_COLUMN = "gid"  # identifies a row of the shipped tables; NULLs of other tables are not filled
 CONFIRMED = "confirmed"  # reason for a statement that was confirmed for this question
 
 OutcomeStatus = Literal["answered", "partial", "empty", "unclear", "no model", "refused", "failed"]
@@ -77,29 +81,25 @@ class StatementRunner(Protocol):
         """
 
 
-class Intent(Protocol):
-    """A model's reading of a question.
+class Intent(BaseModel):
+    """A model's analysis of a question.
 
-    It has whether the database can answer, the names in the question, and what has to be clarified.
+    `names` are the names in it, as they are written there, `tables` further tables that it needs;
+    `clarify` says why it cannot be answered.
     """
 
-    @property
-    def answerable(self) -> bool: ...
-    @property
-    def meant(self) -> str: ...
-    @property
-    def names(self) -> Sequence[str]: ...
-    @property
-    def clarify(self) -> str: ...
+    answerable: bool
+    meant: str = ""
+    names: list[str] = []
+    tables: list[str] = []
+    clarify: str = ""
 
 
-class Statement(Protocol):
+class Statement(BaseModel):
     """A statement that a model has written, with its reason."""
 
-    @property
-    def sql(self) -> str: ...
-    @property
-    def why(self) -> str: ...
+    sql: str
+    why: str = ""
 
 
 class StatementWriter(Protocol):
@@ -130,16 +130,39 @@ LookUpNames = Callable[[Sequence[str]], Awaitable[Sequence[str]]]  # returns hin
 
 
 @dataclass
-class _StepRecorder:
-    """Recorder of the steps so far, which emits each one as it is added."""
+class _Work:
+    """The work on a question: its steps so far, each of which is emitted as it is added."""
 
+    question: str
     emit: EventEmitter
+    restatement: str = ""
     steps: list[DatabaseStep] = field(default_factory=list)
 
     def add(self, kind: DatabaseStepKind, text: str = "", **more: Any) -> None:
+        """Add a step."""
         step = DatabaseStep(kind=kind, text=text, **more)
         self.steps.append(step)
-        self.emit("tool", name=kind, text=text, sql=step.sql, rows=step.rows, seconds=step.seconds)
+        self.emit(DatabaseStepTaken(step=step))
+
+    def outcome(self, status: OutcomeStatus, **more: Any) -> Outcome:
+        """Return an outcome with the steps so far."""
+        return Outcome(
+            status=status, question=self.question, restatement=self.restatement, steps=tuple(self.steps), **more
+        )
+
+    def outcome_of_rows(self, rows: QueryResult, **more: Any) -> Outcome:
+        """Return the outcome of a statement that was run."""
+        null_counts = count_nulls(rows)
+        if null_counts:
+            self.add("missing", "; ".join(f"{name}: {n}" for name, n in null_counts))
+        status: OutcomeStatus = "empty" if not rows.rows else "partial" if null_counts else "answered"
+        return self.outcome(status, rows=rows, null_counts=tuple(null_counts), **more)
+
+    def outcome_of_error(self, error: RefusedError | ServiceError) -> Outcome:
+        """Return the outcome of a refused statement or of a failure."""
+        if isinstance(error, RefusedError):
+            return self.outcome("refused", problem=str(error))
+        return self.outcome("failed", problem=error.message, reason=error.reason, hint=error.hint)
 
 
 class DatabaseAgent:
@@ -153,7 +176,6 @@ class DatabaseAgent:
         interpret: Callable[[str], Awaitable[Interpretation]] | None = None,
         writer: StatementWriter | None = None,
         saved: Sequence[QuestionStatement] = (),
-        key_column: str = "gid",
         selected_tables: str = "",
         has_idle_model: bool = False,
     ) -> None:
@@ -166,42 +188,39 @@ class DatabaseAgent:
                 None if there are no rules for the database.
             writer: model that writes SQL, if there is one.
             saved: questions with statements that an analyst has confirmed.
-            key_column: column that identifies a row.
             selected_tables: names of the tables described to the writer; "" if all are.
             has_idle_model: whether a model is set that cannot be used here.
         """
         self._engine, self._interpret, self._look_up_names = engine, interpret, look_up_names
-        self._writer, self._saved, self._key_column = writer, saved, key_column
+        self._writer, self._saved = writer, saved
         self._selected_tables, self._has_idle_model = selected_tables, has_idle_model
 
     async def ask(self, question: str, emit: EventEmitter) -> Outcome:
         """Answer a question. An expected failure is an outcome too."""
-        recorder = _StepRecorder(emit)
+        work = _Work(question, emit)
         if sql := find_statement(question, self._saved):
-            recorder.add("understand", question)
-            recorder.add("write", CONFIRMED, sql=sql)
-            return await self._answer_by_rules(
-                question, Interpretation(sql, question, detect_language(question)), recorder
-            )
-        if self._interpret is None:
-            if self._writer is None:
-                return self._without_model(question)
-            return await self._answer_by_model(question, self._writer, recorder)
-        try:
-            interpretation = await self._interpret_by_rules(question, self._interpret, recorder)
-        except NotUnderstoodError as error:
-            if self._writer is None or isinstance(error, NotCoveredError):  # a model could not find it either
-                return Outcome(
-                    status="unclear",
-                    question=question,
-                    steps=tuple(recorder.steps),
-                    problem=error.unrecognized,
-                    area_counts=error.area_counts,
-                    is_not_covered=isinstance(error, NotCoveredError),
-                    has_idle_model=self._has_idle_model,
-                )
-            return await self._answer_by_model(question, self._writer, recorder)
-        return await self._answer_by_rules(question, interpretation, recorder)
+            work.add("understand", question)
+            work.add("write", CONFIRMED, sql=sql)
+            return await self._run_interpretation(Interpretation(sql, question, detect_language(question)), work)
+        if self._interpret:
+            try:
+                interpretation = await self._interpret(question)
+            except NotUnderstoodError as error:
+                if self._writer is None or isinstance(error, NotCoveredError):  # a model could not find it either
+                    return work.outcome(
+                        "unclear",
+                        problem=error.unrecognized,
+                        area_counts=error.area_counts,
+                        is_not_covered=isinstance(error, NotCoveredError),
+                        has_idle_model=self._has_idle_model,
+                    )
+            else:
+                work.add("understand", interpretation.restatement)
+                work.add("write", sql=interpretation.sql)
+                return await self._run_interpretation(interpretation, work)
+        if self._writer is None:
+            return self._without_model(question)
+        return await self._answer_by_model(self._writer, work)
 
     def _without_model(self, question: str) -> Outcome:
         """Name the saved questions that are most similar to a question which only a model could
@@ -210,54 +229,36 @@ class DatabaseAgent:
         saved = tuple(saved_question for saved_question, _ in similar)
         return Outcome(status="no model", question=question, saved=saved, has_idle_model=self._has_idle_model)
 
-    # By rules
-
-    async def _interpret_by_rules(
-        self, question: str, read: Callable[[str], Awaitable[Interpretation]], recorder: _StepRecorder
-    ) -> Interpretation:
-        interpretation = await read(question)
-        recorder.add("understand", interpretation.restatement)
-        recorder.add("write", sql=interpretation.sql)
-        return interpretation
-
-    async def _answer_by_rules(self, question: str, interpretation: Interpretation, recorder: _StepRecorder) -> Outcome:
+    async def _run_interpretation(self, interpretation: Interpretation, work: _Work) -> Outcome:
+        """Run the statement of a question that was understood without a model."""
+        work.restatement = interpretation.restatement
         try:
-            rows = await self._run(interpretation.sql, recorder)
-        except RefusedError as refused:
-            return self._build_outcome_without_rows(
-                "refused", question, interpretation.restatement, str(refused), recorder
-            )
-        except ServiceError as error:
-            return self._build_failure(question, interpretation.restatement, error, recorder)
-        outcome = self._build_outcome(question, interpretation.restatement, rows, recorder, "")
-        return outcome.model_copy(update={"shape": interpretation.shape, "subject": interpretation.subject})
+            rows = await self._run(interpretation.sql, work)
+        except (RefusedError, ServiceError) as error:
+            return work.outcome_of_error(error)
+        return work.outcome_of_rows(rows, shape=interpretation.shape, subject=interpretation.subject)
 
-    # By a model
-
-    async def _answer_by_model(self, question: str, writer: StatementWriter, recorder: _StepRecorder) -> Outcome:
-        restatement = ""
+    async def _answer_by_model(self, writer: StatementWriter, work: _Work) -> Outcome:
         if self._selected_tables:
-            recorder.add("tables", self._selected_tables)
+            work.add("tables", self._selected_tables)
         try:
-            intent = await writer.analyse(question, recorder.emit)
-            restatement = intent.meant
-            recorder.add("understand", intent.meant)
+            intent = await writer.analyse(work.question, work.emit)
+            work.restatement = intent.meant
+            work.add("understand", intent.meant)
             if not intent.answerable:
-                return self._build_outcome_without_rows("unclear", question, intent.meant, intent.clarify, recorder)
+                return work.outcome("unclear", problem=intent.clarify)
             hints = list(await self._look_up_names(intent.names))
             if hints:
-                recorder.add("link", "; ".join(hints))
-            rows, failure = await self._write_until_found(question, writer, hints, recorder)
+                work.add("link", "; ".join(hints))
+            rows, failure = await self._write_until_found(writer, hints, work)
             if rows.rows and failure is None:
-                rows, failure = await self._fill_nulls(question, writer, rows, hints, recorder)
-        except RefusedError as refused:
-            return self._build_outcome_without_rows("refused", question, restatement, str(refused), recorder)
-        except ServiceError as error:
-            return self._build_failure(question, restatement, error, recorder)
-        return self._build_outcome(question, restatement, rows, recorder, writer.author, failure)
+                rows, failure = await self._fill_nulls(writer, rows, hints, work)
+        except (RefusedError, ServiceError) as error:
+            return work.outcome_of_error(error)
+        return work.outcome_of_rows(rows, author=writer.author, failures=(failure,) if failure else ())
 
     async def _write_until_found(
-        self, question: str, writer: StatementWriter, hints: Sequence[str], recorder: _StepRecorder
+        self, writer: StatementWriter, hints: Sequence[str], work: _Work
     ) -> tuple[QueryResult, Failure | None]:
         """Return the rows of the first statement that finds what is asked for, else the longest
         result; and the failure that ended the search, if there was one.
@@ -271,15 +272,15 @@ class DatabaseAgent:
         problem = ""
         for _ in range(MAX_STATEMENTS):
             try:
-                statement = await writer.write(question, hints, attempts, recorder.emit)
+                statement = await writer.write(work.question, hints, attempts, work.emit)
                 if _normalize_sql(statement.sql) in {_normalize_sql(sql) for sql, _ in attempts}:
-                    recorder.add("judge", "the same statement again", sql=statement.sql)
+                    work.add("judge", "the same statement again", sql=statement.sql)
                     break  # the model repeats itself
-                recorder.add("write", statement.why, sql=statement.sql)
-                rows = await self._run(statement.sql, recorder)
+                work.add("write", statement.why, sql=statement.sql)
+                rows = await self._run(statement.sql, work)
             except RefusedError as refused:
                 problem = str(refused)
-                recorder.add("refused", problem, sql=statement.sql)
+                work.add("refused", problem, sql=statement.sql)
             except ServiceError as error:
                 if best is None or not best.rows:
                     raise
@@ -287,17 +288,17 @@ class DatabaseAgent:
             else:
                 if best is None or len(rows.rows) >= len(best.rows):
                     best = rows
-                problem = _find_shortfall(question, rows)
+                problem = _find_shortfall(work.question, rows)
                 if not problem:
                     return rows, None
-                recorder.add("judge", problem)
+                work.add("judge", problem)
             attempts.append((statement.sql.strip(), problem))
         if best is None:
             raise RefusedError("statement", problem)
         return best, None
 
     async def _fill_nulls(
-        self, question: str, writer: StatementWriter, rows: QueryResult, hints: Sequence[str], recorder: _StepRecorder
+        self, writer: StatementWriter, rows: QueryResult, hints: Sequence[str], work: _Work
     ) -> tuple[QueryResult, Failure | None]:
         """Fill NULL cells by further statements, matched by the key, as long as each fills
         a cell.
@@ -306,72 +307,34 @@ class DatabaseAgent:
             The rows, and the failure that ended the search, if there was one. Rows from before a
             failure of the model or the database are kept.
         """
-        for _ in range(MAX_STATEMENTS - sum(step.kind == "write" for step in recorder.steps)):
+        for _ in range(MAX_STATEMENTS - sum(step.kind == "write" for step in work.steps)):
             null_columns = [name for name, _ in count_nulls(rows)]
-            if not null_columns or self._key_column not in rows.names:
+            if not null_columns or KEY_COLUMN not in rows.names:
                 break
             try:
-                statement = await writer.supplement(question, rows, null_columns, hints, recorder.emit)
-                previous = {_normalize_sql(step.sql) for step in recorder.steps if step.kind == "write"}
+                statement = await writer.supplement(work.question, rows, null_columns, hints, work.emit)
+                previous = {_normalize_sql(step.sql) for step in work.steps if step.kind == "write"}
                 if not statement.sql.strip() or _normalize_sql(statement.sql) in previous:
                     break
-                recorder.add("write", statement.why, sql=statement.sql)
-                further_rows = await self._run(statement.sql, recorder)
+                work.add("write", statement.why, sql=statement.sql)
+                further_rows = await self._run(statement.sql, work)
             except RefusedError as refused:
-                recorder.add("refused", str(refused), sql=statement.sql)
+                work.add("refused", str(refused), sql=statement.sql)
                 break
             except ServiceError as error:
                 return rows, error.to_failure("search", "database")
-            rows, filled = fill_nulls(rows, further_rows, self._key_column)
-            recorder.add("supplement", rows=filled)
+            rows, filled = fill_nulls(rows, further_rows, KEY_COLUMN)
+            work.add("supplement", rows=filled)
             if not filled:
                 break
         return rows, None
 
-    # Both
-
-    async def _run(self, sql: str, recorder: _StepRecorder) -> QueryResult:
+    async def _run(self, sql: str, work: _Work) -> QueryResult:
         started = time.monotonic()
         rows = await self._engine.run(sql)
         seconds = round(time.monotonic() - started, 4)
-        recorder.add("run", sql=rows.sql, rows=len(rows.rows), seconds=seconds)
+        work.add("run", sql=rows.sql, rows=len(rows.rows), seconds=seconds)
         return rows
-
-    def _build_outcome(
-        self,
-        question: str,
-        restatement: str,
-        rows: QueryResult,
-        recorder: _StepRecorder,
-        author: str,
-        failure: Failure | None = None,
-    ) -> Outcome:
-        missing = count_nulls(rows)
-        if missing:
-            recorder.add("missing", "; ".join(f"{name}: {n}" for name, n in missing))
-        status: OutcomeStatus = "empty" if not rows.rows else "partial" if missing else "answered"
-        return Outcome(
-            status=status,
-            question=question,
-            restatement=restatement,
-            rows=rows,
-            steps=tuple(recorder.steps),
-            null_counts=tuple(missing),
-            author=author,
-            failures=(failure,) if failure else (),
-        )
-
-    def _build_failure(self, question: str, restatement: str, error: ServiceError, recorder: _StepRecorder) -> Outcome:
-        """Build the outcome of a failure, with the steps taken before it."""
-        outcome = self._build_outcome_without_rows("failed", question, restatement, error.message, recorder)
-        return outcome.model_copy(update={"reason": error.reason, "hint": error.hint})
-
-    def _build_outcome_without_rows(
-        self, status: OutcomeStatus, question: str, restatement: str, problem: str, recorder: _StepRecorder
-    ) -> Outcome:
-        return Outcome(
-            status=status, question=question, restatement=restatement, steps=tuple(recorder.steps), problem=problem
-        )
 
 
 def _find_shortfall(question: str, rows: QueryResult) -> str:

@@ -13,11 +13,12 @@ from typing import Literal
 Dialect = Literal["sqlite", "postgres", "duckdb"]
 
 
-def _split_words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text."""
     return frozenset(text.split())
 
 
-NODE_CLASSES = _split_words("""
+NODE_CLASSES = word_set("""
     Select Union Intersect Except Subquery With CTE Values TableAlias From Join Lateral Table Where
     Group Having Order Ordered Limit Offset Fetch LimitOptions Distinct
     JSONExtract JSONExtractScalar JSONPath JSONPathRoot JSONPathKey JSONPathSubscript JSONKeyValue
@@ -30,9 +31,9 @@ NODE_CLASSES = _split_words("""
 """)
 """Classes of nodes that are no function call, on all engines."""
 
-_NODE_CLASSES_POSTGRES = _split_words("Interval AtTimeZone Array Cube Rollup GroupingSets")
+_NODE_CLASSES_POSTGRES = word_set("Interval AtTimeZone Array Cube Rollup GroupingSets")
 
-_FUNCTION_CLASSES = _split_words("""
+_FUNCTION_CLASSES = word_set("""
     Count Sum Avg Min Max GroupConcat Coalesce Nullif Greatest Least Typeof
     Round Abs Floor Ceil Sign Trunc Sqrt Pow Exp Ln Log Pi Degrees Radians
     Sin Cos Tan Cot Asin Acos Atan Atan2
@@ -40,10 +41,10 @@ _FUNCTION_CLASSES = _split_words("""
     RowNumber Rank DenseRank PercentRank CumeDist Ntile Lag Lead FirstValue LastValue NthValue
     CurrentDate CurrentTimestamp Rand Chr Format JSONArrayAgg JSONObjectAgg
 """)
-_FUNCTION_CLASSES_SQLITE = _split_words(
+_FUNCTION_CLASSES_SQLITE = word_set(
     "TimeToStr TsOrDsToTimestamp TsOrDsToDate CurrentTime Unicode Date Datetime Time Hex JSONObject JSONType RegexpLike"
 )
-_FUNCTION_CLASSES_POSTGRES = _split_words("""
+_FUNCTION_CLASSES_POSTGRES = word_set("""
     Extract TimestampTrunc DateTrunc TimeToStr StrToDate StrToTime UnixToTime ToNumber
     Localtime Localtimestamp Concat ConcatWs Left Right Initcap SplitPart Reverse Translate
     LogicalAnd LogicalOr Stddev StddevPop StddevSamp Variance VariancePop
@@ -53,8 +54,8 @@ _FUNCTION_CLASSES_POSTGRES = _split_words("""
     JSONBExtract JSONBExtractScalar JSONBObjectAgg
     RegexpLike RegexpILike RegexpReplace SimilarTo
 """)
-_NODE_CLASSES_DUCKDB = _split_words("Interval Cube Rollup GroupingSets Qualify TryCast")
-_FUNCTION_CLASSES_DUCKDB = _split_words("""
+_NODE_CLASSES_DUCKDB = word_set("Interval Cube Rollup GroupingSets Qualify TryCast")
+_FUNCTION_CLASSES_DUCKDB = word_set("""
     Extract TimestampTrunc DateTrunc TimeToStr StrToTime Year Month Day Quarter Week DayOfWeek
     DayOfMonth DayOfYear Monthname Dayname LastDay DateDiff DateFromParts TimeToUnix
     Concat ConcatWs Left Right SplitPart Reverse Translate StartsWith EndsWith Contains
@@ -70,7 +71,7 @@ ALLOWED_CLASSES: dict[Dialect, frozenset[str]] = {
 }
 """Classes that a node of the tree may have. `FUNCTION_NAMES` covers functions unknown to the parser."""
 
-_COMMON_FUNCTION_NAMES = _split_words("""
+_COMMON_FUNCTION_NAMES = word_set("""
     distance_km count sum avg min max coalesce nullif round abs floor ceil ceiling sign trunc
     sqrt power pow exp ln log pi degrees radians sin cos tan cot asin acos atan atan2
     lower upper length trim ltrim rtrim substr substring replace
@@ -80,7 +81,7 @@ _COMMON_FUNCTION_NAMES = _split_words("""
 
 FUNCTION_NAMES: dict[Dialect, frozenset[str]] = {
     "sqlite": _COMMON_FUNCTION_NAMES
-    | _split_words("""
+    | word_set("""
         date datetime time julianday strftime unixepoch total group_concat string_agg ifnull iif
         instr glob like likely unlikely typeof unicode log10 log2 mod
         current_date current_time current_timestamp
@@ -88,7 +89,7 @@ FUNCTION_NAMES: dict[Dialect, frozenset[str]] = {
         json_group_object json_object json_quote json_type json_valid
     """),
     "postgres": _COMMON_FUNCTION_NAMES
-    | _split_words("""
+    | word_set("""
         current_date current_timestamp localtime localtimestamp now age date_part date_trunc
         extract concat concat_ws to_char to_date to_timestamp to_number make_date isfinite date_bin
         string_agg bool_and bool_or every stddev stddev_pop stddev_samp
@@ -104,7 +105,7 @@ FUNCTION_NAMES: dict[Dialect, frozenset[str]] = {
         jsonb_extract_path_text
     """),
     "duckdb": _COMMON_FUNCTION_NAMES
-    | _split_words("""
+    | word_set("""
         current_date current_timestamp now today age date_part date_trunc extract date_diff last_day
         year month day quarter week weekofyear dayofweek weekday isodow dayofmonth dayofyear monthname
         dayname make_date epoch strftime strptime isfinite
@@ -119,7 +120,7 @@ FUNCTION_NAMES: dict[Dialect, frozenset[str]] = {
 }
 """Allowed functions by their names in the engine, in lower case."""
 
-KEYWORDS = _split_words("""
+KEYWORDS = word_set("""
     as in exists and or not on using over partition by order where having when then else case from
     select union all any some distinct values filter group within limit offset between is like
     ilike glob escape collate cast interval lateral join with array rollup cube sets materialized
@@ -129,12 +130,12 @@ KEYWORDS = _split_words("""
 """Words before a parenthesis that are no function calls."""
 
 CAST_TYPES: dict[Dialect, frozenset[str]] = {
-    "sqlite": _split_words("INT BIGINT SMALLINT TINYINT DECIMAL FLOAT DOUBLE TEXT VARCHAR CHAR NCHAR NVARCHAR BOOLEAN"),
-    "postgres": _split_words("""
+    "sqlite": word_set("INT BIGINT SMALLINT TINYINT DECIMAL FLOAT DOUBLE TEXT VARCHAR CHAR NCHAR NVARCHAR BOOLEAN"),
+    "postgres": word_set("""
         INT BIGINT SMALLINT DECIMAL FLOAT DOUBLE TEXT VARCHAR CHAR BOOLEAN DATE TIME TIMETZ
         TIMESTAMP TIMESTAMPTZ INTERVAL JSON JSONB
     """),
-    "duckdb": _split_words("""
+    "duckdb": word_set("""
         INT BIGINT SMALLINT TINYINT INT128 DECIMAL FLOAT DOUBLE TEXT VARCHAR CHAR BOOLEAN DATE TIME
         TIMESTAMP TIMESTAMPNTZ INTERVAL
     """),
@@ -142,9 +143,9 @@ CAST_TYPES: dict[Dialect, frozenset[str]] = {
 """Types that a value may be cast to."""
 
 COLLATIONS: dict[Dialect, frozenset[str]] = {
-    "sqlite": _split_words("binary nocase rtrim"),
-    "postgres": _split_words("c posix ucs_basic default"),
-    "duckdb": _split_words("binary nocase noaccent"),
+    "sqlite": word_set("binary nocase rtrim"),
+    "postgres": word_set("c posix ucs_basic default"),
+    "duckdb": word_set("binary nocase noaccent"),
 }
 
 FORMAT_PATTERNS: dict[Dialect, re.Pattern[str]] = {

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Sequence
 
 from rapidfuzz import fuzz
 
-from research.core.text.hanzi import to_simplified
+from research.sources.database.value_index import normalize_text
 
 MAX_EXAMPLES = 3
 MIN_SIMILARITY = 45.0  # of 100: from here on questions are similar
@@ -21,20 +19,15 @@ def find_statement(question: str, pairs: Sequence[QuestionStatement]) -> str:
 
     Spacing, punctuation, case and Chinese script are ignored.
     """
-    normalized = _normalize(question)
-    return next((sql for pair_question, sql in pairs if _normalize(pair_question) == normalized), "")
+    normalized = normalize_text(question)
+    return next((sql for pair_question, sql in pairs if normalize_text(pair_question) == normalized), "")
 
 
 def find_similar(
     question: str, pairs: Sequence[QuestionStatement], max_count: int = MAX_EXAMPLES
 ) -> list[QuestionStatement]:
     """Return the pairs whose questions are most similar to a question, the most similar first."""
-    normalized = _normalize(question)
-    scored = [(fuzz.ratio(normalized, _normalize(pair[0])), pair) for pair in pairs]
+    normalized = normalize_text(question)
+    scored = [(fuzz.ratio(normalized, normalize_text(pair[0])), pair) for pair in pairs]
     similar = [(score, pair) for score, pair in scored if score >= MIN_SIMILARITY]
     return [pair for _, pair in sorted(similar, key=lambda item: -item[0])[:max_count]]
-
-
-def _normalize(text: str) -> str:
-    """Reduce a text to its letters and digits, in lower case and simplified characters."""
-    return re.sub(r"[\s\W_]+", "", to_simplified(unicodedata.normalize("NFKC", text)).lower())

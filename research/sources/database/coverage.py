@@ -55,7 +55,7 @@ def build_coverage_queries(qualified: exp.Expr, schema: Schema) -> list[Coverage
     """
     tables = {(table.schema or schema.default_schema, table.name): table for table in schema.tables}
     if schema.dialect != "postgres":  # the other engines ignore case
-        tables = {(schema, name.lower()): table for (schema, name), table in tables.items()}
+        tables = {(schema_name, name.lower()): table for (schema_name, name), table in tables.items()}
     queries = []
     for scope in reversed(traverse_scope(qualified)):
         select = scope.expression
@@ -84,8 +84,7 @@ def _build_query(scope: Scope, joined: _JoinedTables, qualified: exp.Expr, diale
             if test not in shared and name not in _own_columns(test, scope)
         ]
         conditions += joined.presence_conditions(name)
-        value = exp.column(name[1], table=name[0], quoted=True)
-        known = exp.Not(this=exp.Is(this=value, expression=exp.Null()))
+        known = _has_value(exp.column(name[1], table=name[0], quoted=True))
         query = query.select(
             _count_expression(conditions, f"rows_{index}"), _count_expression([*conditions, known], f"known_{index}")
         )
@@ -114,8 +113,7 @@ def _count_expression(conditions: Sequence[exp.Expr], alias: str) -> exp.Expr:
     """Build an expression that counts the rows which meet all conditions."""
     if not conditions:
         return exp.alias_(exp.Count(this=exp.Star()), alias)
-    one, zero = exp.Literal.number(1), exp.Literal.number(0)
-    case = exp.Case(ifs=[exp.If(this=exp.and_(*conditions), true=one)], default=zero)
+    case = exp.case().when(exp.and_(*conditions), "1").else_("0")
     return exp.alias_(exp.Sum(this=case), alias)
 
 
@@ -146,6 +144,11 @@ def _own_columns(node: exp.Expr, scope: Scope) -> list[ColumnName]:
         for column in node.find_all(exp.Column)
         if column.table in scope.sources and column.find_ancestor(exp.Select) is scope.expression
     ]
+
+
+def _has_value(column: exp.Expr) -> exp.Expr:
+    """Build the condition that a column is not NULL."""
+    return column.is_(exp.null()).not_()
 
 
 def _is_null_test(condition: exp.Expr) -> bool:
@@ -255,33 +258,28 @@ class _JoinedTables:
 
     def _is_foreign_key(self, one: exp.Column, other: exp.Column) -> bool:
         """Return whether a column is a foreign key to another column."""
-        here, there = self._find_column(one), self._find_column(other)
+        source, target = self._find_column(one), self._find_column(other)
         return bool(
-            here and there and here[1].reference.lower() == f"{there[0].qualified_name}.{there[1].name}".lower()
+            source and target and source[1].reference.lower() == f"{target[0].qualified_name}.{target[1].name}".lower()
         )
 
     def _is_extension(self, one: exp.Column, other: exp.Column) -> bool:
         """Return whether a column is a unique foreign key to another column."""
-        here = self._find_column(one)
-        return bool(here and here[1].is_unique and self._is_foreign_key(one, other))
+        source = self._find_column(one)
+        return bool(source and source[1].is_unique and self._is_foreign_key(one, other))
 
     def presence_conditions(self, name: ColumnName) -> list[exp.Expr]:
         """Return the conditions by which a row has a partner in the table of a column; [] if none
         is needed."""
         link = self.linking_columns.get(name[0])
-        return [exp.Not(this=exp.Is(this=link.copy(), expression=exp.Null()))] if link else []
+        return [_has_value(link.copy())] if link else []
 
     def is_never_null(self, name: ColumnName) -> bool:
         """Return whether a column has a value in every joined row."""
         if name[0] in self.optional_tables and name[0] not in self.linking_columns:
             return False
-        return _is_required(exp.column(name[1], table=name[0]), self)
-
-
-def _is_required(column: exp.Column, joined: _JoinedTables) -> bool:
-    """Return whether a column has a value in every row of its table."""
-    match = joined._find_column(column)
-    return bool(match and match[1].is_required)
+        match = self._find_column(exp.column(name[1], table=name[0]))
+        return bool(match and match[1].is_required)
 
 
 def _is_local(condition: exp.Expr, scope: Scope) -> bool:

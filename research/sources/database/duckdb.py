@@ -19,29 +19,20 @@ import tempfile
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
 from pathlib import Path
 from typing import Any
 
 import duckdb
-from sqlalchemy import Connection, NullPool, create_engine
-from sqlalchemy.dialects import registry
-from sqlalchemy.engine.default import DefaultDialect
-from sqlalchemy.exc import DBAPIError
 
+from research.core.sql_quoting import quote_literal
 from research.readers.duckdb_config import ENGINE_CONFIG
-from research.sources.database.allowlist import FUNCTION_NAMES, Dialect
-from research.sources.database.results import (
-    BinarySize,
-    ExecutionError,
-    ExecutionResult,
-    ResultLimits,
-    RowStream,
-    collect_result,
-)
+from research.sources.database.allowlist import FUNCTION_NAMES, Dialect, word_set
+from research.sources.database.backend import Backend
+from research.sources.database.results import BinarySize, ExecutionError, ResultLimits, RowStream
 from research.sources.database.schema import (
     SCHEMA_TIMEOUT_SECONDS,
     FindComment,
+    RunQuery,
     Schema,
     TableFilter,
     read_duckdb_schema,
@@ -56,13 +47,9 @@ _SHORT_TYPES = re.compile(
 """Types of short values, which are fetched unchanged."""
 
 
-def _split_words(sql: str) -> frozenset[str]:
-    return frozenset(sql.split())
-
-
 # Node types that DuckDB's parse tree may contain, as named by `json_serialize_sql`.
 
-_NODE_TYPES = _split_words("""
+_NODE_TYPES = word_set("""
     SELECT_NODE SET_OPERATION_NODE BASE_TABLE SUBQUERY JOIN EMPTY EXPRESSION_LIST
     ORDER_MODIFIER LIMIT_MODIFIER DISTINCT_MODIFIER
     COLUMN_REF VALUE_CONSTANT STAR FUNCTION GROUPING_FUNCTION CASE_EXPR OPERATOR_CAST COLLATE TYPE
@@ -76,27 +63,27 @@ _NODE_TYPES = _split_words("""
     WINDOW_CUME_DIST WINDOW_ROW_NUMBER WINDOW_FIRST_VALUE WINDOW_LAST_VALUE WINDOW_NTH_VALUE
     WINDOW_LEAD WINDOW_LAG
 """)
-_OPERATORS = _split_words("+ - * / // % ** ^ || ~~ !~~ ~~* !~~* ~~~ & | ~")
-_SYNTAX_FUNCTIONS = _split_words("""
+_OPERATORS = word_set("+ - * / // % ** ^ || ~~ !~~ ~~* !~~* ~~~ & | ~")
+_SYNTAX_FUNCTIONS = word_set("""
     count_star like_escape not_like_escape ilike_escape not_ilike_escape row list_value
     to_years to_quarters to_months to_weeks to_days to_hours to_minutes to_seconds
     current_date current_timestamp
 """)
 """Functions that DuckDB's parser substitutes for syntax; statements cannot contain their names."""
-_CAST_TYPES = _split_words("""
+_CAST_TYPES = word_set("""
     boolean bool tinyint smallint integer bigint hugeint int int1 int2 int4 int8 float real double
     float4 float8 decimal numeric text varchar char string date time timestamp interval
 """)
 
 
-class DuckDB:
+class DuckDB(Backend):
     """The database of one DuckDB file."""
 
     dialect: Dialect = "duckdb"
 
     def __init__(self, path: Path, limits: ResultLimits) -> None:
+        super().__init__(limits)
         self._path = path
-        self._limits = limits
         self._readable_tables: frozenset[tuple[str, ...]] = frozenset()
         self._object_names: frozenset[str] = frozenset()
         self._function_names: frozenset[str] = frozenset()
@@ -128,14 +115,6 @@ class DuckDB:
         )
         return schema
 
-    def run(self, sql: str, cte_names: Collection[str] = ()) -> ExecutionResult:
-        """Run any text that only reads what it may.
-
-        Raises:
-            ExecutionError: it may not run, or has no result.
-        """
-        return collect_result(self.stream(sql, cte_names), self._limits)
-
     @contextmanager
     def stream(self, sql: str, cte_names: Collection[str] = ()) -> Iterator[RowStream]:
         """Yield the column names of a statement and an iterator of its rows, until the deadline.
@@ -151,39 +130,16 @@ class DuckDB:
                     f"The statement, with the views that it reads, is too large: {reason}. Choose other columns.",
                 )
             columns = raw.execute(f"describe {sql}").fetchall()
-            names, types = (
-                [str(column[0]) for column in columns],
-                [str(column[1]) for column in columns],
-            )
+            names, types = ([str(column[index]) for column in columns] for index in (0, 1))
             if len(names) > self._limits.max_columns:
                 yield names, iter(())
                 return
             yield names, _fetch_rows(raw.execute(self._shorten_values(sql, types)), types)
 
-    def with_limits(self, limits: ResultLimits) -> DuckDB:
-        """Return the same database with other limits."""
-        other = copy(self)
-        other._limits = limits
-        return other
-
-    def privileges(self) -> str:
-        """Return "": the file is attached read-only."""
-        return ""
-
     @contextmanager
-    def open_connection(self, cte_names: Collection[str] = ()) -> Iterator[Connection]:
-        """Open a connection that can read the file until the deadline, for internal statements.
-
-        Raises:
-            ExecutionError: a statement on it fails.
-        """
+    def open_query(self) -> Iterator[RunQuery]:
         with self._open_engine(self._limits.timeout_seconds) as raw:
-            engine = create_engine("sightline_duckdb://", creator=lambda: _DBAPIConnection(raw), poolclass=NullPool)
-            try:
-                with engine.connect() as connection:
-                    yield connection
-            except DBAPIError as error:
-                raise error.orig or error from None
+            yield lambda sql: raw.execute(sql).fetchall()
 
     @contextmanager
     def _open_engine(
@@ -205,8 +161,8 @@ class DuckDB:
                 timer = threading.Timer(timeout_seconds, raw.interrupt)
                 timer.daemon = True
                 timer.start()
-                file = str(self._path.absolute()).replace("'", "''")
-                raw.execute(f"attach '{file}' as {CATALOG} (type duckdb, read_only)")
+                file = quote_literal(str(self._path.absolute()))
+                raw.execute(f"attach {file} as {CATALOG} (type duckdb, read_only)")
                 if uses_file_catalog:
                     raw.execute(f"use {CATALOG}")
                 raw.execute("set enable_external_access = false")
@@ -270,10 +226,7 @@ class DuckDB:
     def _convert_error(self, error: BaseException) -> ExecutionError:
         text = str(error).split("\n", 1)[0]
         if isinstance(error, duckdb.InterruptException):
-            return ExecutionError(
-                "timeout",
-                f"The statement took more than {self._limits.timeout_seconds:g} seconds. Ask for less, or filter first.",
-            )
+            return self._timeout_error()
         if isinstance(error, (duckdb.OutOfMemoryException, MemoryError, RecursionError)):
             return ExecutionError(
                 "size",
@@ -321,59 +274,3 @@ def _fetch_rows(result: duckdb.DuckDBPyConnection, types: Sequence[str]) -> Iter
             for index in binary:
                 values[index] = None if row[index] is None else BinarySize(row[index])
             yield values
-
-
-class _DBAPIConnection:
-    """A connection as SQLAlchemy expects it.
-
-    Its cursor is the connection itself, so that one interrupt ends both; its opener closes it.
-    """
-
-    def __init__(self, raw: duckdb.DuckDBPyConnection) -> None:
-        self._raw = raw
-        self.rowcount, self.lastrowid, self.arraysize = -1, None, 1
-
-    @property
-    def description(self) -> Any:
-        return self._raw.description
-
-    def cursor(self) -> _DBAPIConnection:
-        return self
-
-    def execute(self, sql: str, parameters: Sequence[object] = ()) -> None:
-        self._raw.execute(sql, list(parameters))
-
-    def fetchone(self) -> Any:
-        return self._raw.fetchone()
-
-    def fetchmany(self, size: int = 1) -> Any:
-        return self._raw.fetchmany(size)
-
-    def fetchall(self) -> Any:
-        return self._raw.fetchall()
-
-    def close(self) -> None:
-        """Do nothing: the engine is closed by its opener."""
-
-    commit = rollback = close
-
-
-class _DuckDBDialect(DefaultDialect):
-    """The plainest SQL dialect of SQLAlchemy, for a driver with question marks as parameters."""
-
-    name = "sightline_duckdb"
-    default_paramstyle = "qmark"
-    supports_statement_cache = True
-
-    @classmethod
-    def import_dbapi(cls) -> Any:
-        return duckdb
-
-    def initialize(self, connection: Any) -> None:
-        """Skip SQLAlchemy's queries about the engine."""
-
-    def do_rollback(self, dbapi_connection: Any) -> None:
-        """Do nothing, because nothing was written."""
-
-
-registry.register("sightline_duckdb", __name__, _DuckDBDialect.__name__)

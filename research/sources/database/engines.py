@@ -11,20 +11,19 @@ share any. This module depends on no settings, model or page.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
-from sqlalchemy import Connection, make_url
+from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 from sqlglot import exp, parse_one
 
 from research.core.errors import register_secrets
 from research.core.records import ColumnCoverage
-from research.sources.database.allowlist import Dialect
+from research.sources.database.backend import Backend
 from research.sources.database.coverage import CoverageQuery, build_coverage_queries
 from research.sources.database.name_resolver import NameResolver
 from research.sources.database.postgres import PostgreSQL
@@ -34,10 +33,9 @@ from research.sources.database.results import (
     ExecutionResult,
     ResultLimits,
     RowRange,
-    RowStream,
     Value,
     check_column_count,
-    to_json_value,
+    convert_row,
 )
 from research.sources.database.schema import (
     FindComment,
@@ -54,25 +52,6 @@ from research.sources.database.validator import ValidatedQuery, validate
 
 Row = tuple[Value, ...]
 SAMPLING_SECONDS = 10  # seconds after which no more sample values are read on opening a database
-
-
-class Backend(Protocol):
-    """Operations that an engine provides for a database. Those that reach the database raise
-    `ExecutionError`."""
-
-    dialect: Dialect
-
-    def read_schema(self, table_filter: TableFilter | None, find_comment: FindComment | None) -> Schema: ...
-
-    def open_connection(self, cte_names: Collection[str] = ()) -> AbstractContextManager[Connection]: ...
-
-    def run(self, sql: str, cte_names: Collection[str] = ()) -> ExecutionResult: ...
-
-    def stream(self, sql: str, cte_names: Collection[str] = ()) -> AbstractContextManager[RowStream]: ...
-
-    def with_limits(self, limits: ResultLimits) -> Backend: ...
-
-    def privileges(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,17 +109,7 @@ class Database:
         """
         with self._backend.stream(query.sql, query.cte_names) as (names, rows):
             check_column_count(names, self.limits)
-            yield names, _convert_rows(rows, self.limits)
-
-    def explain(self, query: ValidatedQuery) -> None:
-        """Have the engine plan a statement without running it.
-
-        Raises:
-            ExecutionError: the engine does not accept it.
-        """
-        with self._backend.open_connection(query.cte_names) as connection:
-            text = query.sql.replace("%", "%%") if self.dialect == "postgres" else query.sql
-            connection.exec_driver_sql(f"explain {text}").close()
+            yield names, (convert_row(row, self.limits)[0] for row in rows)
 
     def run(self, query: ValidatedQuery) -> ExecutionResult:
         """Run a statement and return its rows.
@@ -150,12 +119,14 @@ class Database:
         """
         return self._backend.run(query.sql, query.cte_names)
 
-    def unmatched_filters(self, query: ValidatedQuery, *, asks_database: bool = False) -> tuple[UnmatchedFilter, ...]:
+    def unmatched_filters(
+        self, query: ValidatedQuery, *, queries_database: bool = False
+    ) -> tuple[UnmatchedFilter, ...]:
         """Return the filters of a statement that can match nothing, because their column has no
         such value.
 
         Columns whose values are all known are checked in memory; the others are looked up in the
-        database if `asks_database` is true. `= '杭州'` where the column holds `杭州市` finds no rows and
+        database if `queries_database` is true. `= '杭州'` where the column holds `杭州市` finds no rows and
         is no error: this distinguishes it from "there are none".
         """
         tables = {table.qualified_name: table for table in self.schema.tables}
@@ -166,7 +137,7 @@ class Database:
             values = next((c.values for c in schema_table.columns if fold(c.name) == column), ())
             if not to_single_line(text) or to_single_line(text) in values:
                 continue
-            if values or (asks_database and self._lacks_value(schema_table, column, text)):
+            if values or (queries_database and self._is_value_missing(schema_table, column, text)):
                 unmatched.append(UnmatchedFilter(table, column, text, tuple(similar_names(text, values, 40))))
         return tuple(unmatched)
 
@@ -203,11 +174,11 @@ class Database:
         for index, column in enumerate(coverage_query.columns):
             yield column, int(row[2 * index + 1] or 0), int(row[2 * index] or 0)
 
-    def _lacks_value(self, table: SchemaTable, column: str, text: str) -> bool:
+    def _is_value_missing(self, table: SchemaTable, column: str, text: str) -> bool:
         """Return whether a column certainly does not have a value."""
         try:
-            with self._backend.open_connection() as connection:
-                return not has_value(connection, table, column, text)
+            with self._backend.open_query() as run_query:
+                return not has_value(run_query, table, column, text)
         except ExecutionError:
             return False
 
@@ -218,8 +189,8 @@ class Database:
         Raises:
             ExecutionError: they cannot be read in time.
         """
-        with self._backend.open_connection() as connection:
-            return distinct_values(connection, table, column, max_values=max_values)
+        with self._backend.open_query() as run_query:
+            return distinct_values(run_query, table, column, max_values=max_values)
 
 
 def open_database(
@@ -287,17 +258,6 @@ def _create_file_backend(path: Path, limits: ResultLimits, *, is_duckdb: bool) -
     return SQLite(path, limits)
 
 
-def _convert_rows(rows: Iterable[Sequence[object]], limits: ResultLimits) -> Iterator[Row]:
-    """Convert the values of rows to JSON types and cut long texts."""
-    max_characters = limits.max_cell_characters
-    for row in rows:
-        values = [to_json_value(value) for value in row]
-        for index, value in enumerate(values):
-            if isinstance(value, str) and len(value) > max_characters:
-                values[index] = value[:max_characters] + "…"
-        yield tuple(values)
-
-
 def _shows_unknown(result: ExecutionResult, column: str, known_count: int | None, row_count: int) -> bool:
     """Return whether a result has all rows and itself shows in which of them a column is
     unknown."""
@@ -310,9 +270,9 @@ def _shows_unknown(result: ExecutionResult, column: str, known_count: int | None
 def _add_samples(backend: Backend, table: SchemaTable) -> SchemaTable:
     """Add the values of columns that have few of them, as far as they can be read in time."""
     columns = list(table.columns)
-    with suppress(ExecutionError), backend.open_connection() as connection:
+    with suppress(ExecutionError), backend.open_query() as run_query:
         for index, column in enumerate(columns):
             if is_text_type(column.type) and not column.is_key:
-                values = distinct_values(connection, table, column.name, must_repeat=True)
+                values = distinct_values(run_query, table, column.name, must_repeat=True)
                 columns[index] = replace(column, values=values)
     return replace(table, columns=tuple(columns))

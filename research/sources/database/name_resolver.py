@@ -366,8 +366,8 @@ def expanded_size(tree: exp.Expr) -> int:
             for column, size in outputs.get(id(source), {}).items()
         }
 
-        def size(columns: Iterable[exp.Expr], sizes: dict[tuple[str, str], int] = sizes) -> int:
-            return sum(sizes.get((_table_name(column), column.name), 1) for column in columns)
+        def size(columns: Iterable[exp.Column], sizes: dict[tuple[str, str], int] = sizes) -> int:
+            return sum(sizes.get((column.table, column.name), 1) for column in columns)
 
         last = 1 + inner + sum(total_sizes.get(id(part), 1) for part in parts) + size(scope.columns)
         total_sizes[id(scope)] = last
@@ -382,12 +382,6 @@ def expanded_size(tree: exp.Expr) -> int:
             column_sizes = {name: sum(side[i] for side in sides if i < len(side)) for i, name in enumerate(names)}
         outputs[id(scope)] = column_sizes
     return last
-
-
-def _table_name(column: exp.Expr) -> str:
-    """Return the table name of a qualified column."""
-    table = column.args.get("table")
-    return table.name if table else ""
 
 
 def _compared_texts(column: exp.Column) -> Iterator[str]:

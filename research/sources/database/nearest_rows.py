@@ -13,7 +13,7 @@ columns, a literal point, and nothing that counts rows. All others run as they a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import asin, cos, degrees, pi, radians, sin
 
@@ -21,11 +21,11 @@ import sqlglot
 from sqlglot import exp
 
 from research.sources.database.distance import EARTH_RADIUS_KM, FUNCTION_NAME, distance_km
+from research.sources.database.schema import RunQuery
 from research.sources.database.validator import SQLiteTextGenerator
 
 BOX_HALF_WIDTHS_DEGREES = (0.02, 0.1, 0.5, 2.5, 10.0)  # degrees: half widths of the boxes that are tried
 MARGIN = 1e-6  # fraction of a distance, and kilometres: exceeds rounding errors
-RunQuery = Callable[[str], Sequence[Sequence[object]]]  # returns the rows of a statement
 ColumnTypes = Mapping[str, Mapping[str, str]]  # by table and column, in lower case
 
 
@@ -217,12 +217,7 @@ def _parse_centre(node: exp.Expr | None, source: _SourceTable) -> _Centre | None
 
 def _literal_value(node: object) -> float | None:
     """Return the value of a literal number, or None."""
-    if isinstance(node, exp.Neg):
-        inner = _literal_value(node.this)
-        return None if inner is None else -inner
-    if isinstance(node, exp.Literal) and not node.is_string:
-        return float(node.name)
-    return None
+    return float(node.to_py()) if isinstance(node, exp.Expr) and node.is_number else None
 
 
 def _build_between(column: exp.Expr, center: float, half_width: float) -> exp.Expr:

@@ -325,8 +325,8 @@ def _check_list_aggregate(node: exp.Expr, dialect: Dialect, limits: StatementLim
 def _check_gathered_once(node: exp.Expr) -> None:
     """Check that a gathered list stays in the result: PostgreSQL does not bound the length of
     lists, so none may be read again."""
-    above = node.parent.parent if isinstance(node.parent, exp.Filter) else node.parent
-    if isinstance(above, exp.Window) and above.this in (node, node.parent):
+    context = node.parent.parent if isinstance(node.parent, exp.Filter) else node.parent
+    if isinstance(context, exp.Window) and context.this in (node, node.parent):
         raise RefusedError(
             "function", "A list is gathered by GROUP BY here, not OVER a window, where each row would have one."
         )

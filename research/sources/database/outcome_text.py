@@ -20,17 +20,7 @@ from research.sources.database.agent import Outcome
 MAX_NAMES = 10  # names in a sentence
 MAX_CELL_CHARS = 160  # characters of a cell in a sentence
 MAX_NAME_CHARS = 60  # characters of one of several names
-_BASE_COLUMNS = (
-    "gid",
-    "name",
-    "name_en",
-    "province",
-    "city",
-    "district",
-    "address",
-    "lng_wgs84",
-    "lat_wgs84",
-)
+_BASE_COLUMNS = ("gid", "name", "name_en", "province", "city", "district", "address", "lng_wgs84", "lat_wgs84")
 # Columns that are stated together with others, or implied by the name.
 _UNMENTIONED_COLUMNS = (*_BASE_COLUMNS, "ticket_year", "ticket_text")
 Row = Mapping[str, Any]
@@ -77,13 +67,13 @@ def outcome_sentences(outcome: Outcome) -> tuple[list[str], list[str]]:
     return parts, [_coverage_sentence(each, outcome, language) for each in rows.coverage]
 
 
-def _without_model(outcome: Outcome, tongue: Language) -> list[str]:
+def _without_model(outcome: Outcome, language: Language) -> list[str]:
     """State that only a model can answer the question, and list what can be done without one."""
-    translate = translator(tongue, "outcome.")
+    translate = translator(language, "outcome.")
     sentences = [translate("needs model"), translate("idle" if outcome.has_idle_model else "unset")]
     if outcome.saved:
-        quoted = [message("mark.quoted", tongue, text=_shorten(text)) for text in outcome.saved]
-        sentences.append(translate("saved", questions=message("mark.list", tongue).join(quoted)))
+        quoted = [message("mark.quoted", language, text=shorten(text)) for text in outcome.saved]
+        sentences.append(translate("saved", questions=message("mark.list", language).join(quoted)))
     return [*sentences, translate("write sql")]
 
 
@@ -173,7 +163,7 @@ def _name_with_values(row: Row, names: Sequence[str], language: Language, is_fre
         values.append(_value_with_unit("km", row["km"], language))
     if row.get("ticket_cny") is not None and not is_free:
         values.append(_price_text(row, language))
-    values += [_shorten(row[key]) for key in _requested_columns(names) if row[key] not in (None, "")]
+    values += [shorten(row[key]) for key in _requested_columns(names) if row[key] not in (None, "")]
     if not values:
         return name
     details = message("mark.list", language).join(values)
@@ -217,7 +207,7 @@ def _price_with_year(row: Row, language: Language) -> str:
     price, year = _price_text(row, language), row.get("ticket_year")
     words = row.get("ticket_text") if language == "zh" and row["ticket_cny"] != 0 else None
     notes = [message("outcome.year", language, year=year)] if year else []
-    notes += [_shorten(words)] if words else []
+    notes += [shorten(words)] if words else []
     if not notes:
         return price
     return message("mark.aside", language, text=price, more=message("mark.colon", language).join(notes))
@@ -253,7 +243,7 @@ def _generic_sentence(rows: QueryResult, restatement: str, language: Language) -
     name_index = next((n for n, name in enumerate(rows.names) if name in ("name", "province", "city")), None)
     if name_index is None:
         return head
-    names = [_shorten(row[name_index], MAX_NAME_CHARS) for row in rows.rows[:MAX_NAMES] if row[name_index]]
+    names = [shorten(row[name_index], MAX_NAME_CHARS) for row in rows.rows[:MAX_NAMES] if row[name_index]]
     if not names:
         return head
     key = "named" if number <= MAX_NAMES else "named some"
@@ -308,7 +298,7 @@ def _coverage_sentence(coverage: ColumnCoverage, outcome: Outcome, language: Lan
 
 def _value_with_unit(column: str, value: object, language: Language) -> str:
     """Return a value with the unit given by its column name."""
-    text = _format_number(value) if isinstance(value, (int, float)) else _shorten(value)
+    text = _format_number(value) if isinstance(value, (int, float)) else shorten(value)
     if column.lower() == "km" or column.lower().endswith("_km"):
         return message("outcome.km", language, n=text)
     if column.lower().endswith("_cny"):
@@ -323,7 +313,8 @@ def _format_number(value: object) -> str:
     return str(float(f"{value:.12g}") if isinstance(value, float) else value)
 
 
-def _shorten(value: object, max_characters: int = MAX_CELL_CHARS) -> str:
+def shorten(value: object, max_characters: int = MAX_CELL_CHARS) -> str:
+    """Put a value on one line and shorten it."""
     text = " ".join(str(value).split())
     return text if len(text) <= max_characters else text[: max_characters - 1] + "…"
 

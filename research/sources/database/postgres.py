@@ -27,7 +27,6 @@ import threading
 import time
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from copy import copy
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -37,11 +36,13 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from research.core.errors import register_secrets
 from research.sources.database.allowlist import FUNCTION_NAMES, Dialect
+from research.sources.database.backend import Backend
 from research.sources.database.distance import FUNCTION_NAME as DISTANCE
-from research.sources.database.results import ExecutionError, ExecutionResult, ResultLimits, RowStream, collect_result
+from research.sources.database.results import ExecutionError, ResultLimits, RowStream
 from research.sources.database.schema import (
     SCHEMA_TIMEOUT_SECONDS,
     FindComment,
+    RunQuery,
     Schema,
     TableFilter,
     read_postgres_schema,
@@ -108,7 +109,7 @@ class _SearchPath:
         return self.schemas[0] if self.schemas[:1] == self.safe_schemas[:1] and self.safe_schemas else ""
 
 
-class PostgreSQL:
+class PostgreSQL(Backend):
     """A PostgreSQL database, limited to the tables that its role may read."""
 
     dialect: Dialect = "postgres"
@@ -121,8 +122,8 @@ class PostgreSQL:
         Raises:
             ExecutionError: the driver is not installed, or the address is not understood.
         """
+        super().__init__(limits)
         register_secrets([url.password] if url.password else [])
-        self._limits = limits
         self._location = f"{url.host or 'the local server'}/{url.database or ''}"
         try:
             self._engine = create_engine(
@@ -163,14 +164,6 @@ class PostgreSQL:
             row = connection.exec_driver_sql(_PRIVILEGES_QUERY).one()
         return "superuser" if row[0] else "write" if row[1] else ""
 
-    def run(self, sql: str, cte_names: Collection[str] = ()) -> ExecutionResult:
-        """Run a SELECT and collect as many rows as a result may have.
-
-        Raises:
-            ExecutionError: it has no result.
-        """
-        return collect_result(self.stream(sql), self._limits)
-
     @contextmanager
     def stream(self, sql: str, _: Collection[str] = ()) -> Iterator[RowStream]:
         """Yield the column names of a statement and an iterator of its rows, until the deadline.
@@ -189,14 +182,13 @@ class PostgreSQL:
             with closing(self._fetch_rows(connection, self._shorten_values(sql, types), types, started)) as rows:
                 yield names, rows
 
-    def with_limits(self, limits: ResultLimits) -> PostgreSQL:
-        """Return the same database with other limits."""
-        other = copy(self)
-        other._limits = limits
-        return other
+    @contextmanager
+    def open_query(self) -> Iterator[RunQuery]:
+        with self.open_connection() as connection:
+            yield lambda sql: connection.exec_driver_sql(_escape_percents(sql)).fetchall()
 
     @contextmanager
-    def open_connection(self, _: Collection[str] = ()) -> Iterator[Connection]:
+    def open_connection(self) -> Iterator[Connection]:
         """Open a read-only transaction within the limits, which is rolled back in the end.
 
         Raises:
@@ -313,12 +305,6 @@ class PostgreSQL:
             if isinstance(text, str) and len(text) <= self._limits.max_cell_characters:
                 values[index] = Decimal(text)
         return values
-
-    def _timeout_error(self) -> ExecutionError:
-        return ExecutionError(
-            "timeout",
-            f"The statement took more than {self._limits.timeout_seconds:g} seconds. Ask for less, or filter first.",
-        )
 
     def _convert_error(self, error: DBAPIError) -> ExecutionError:
         state = str(getattr(error.orig, "sqlstate", None) or "")

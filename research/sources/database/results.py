@@ -82,50 +82,50 @@ RowStream = tuple[Sequence[str], Iterable[Sequence[object]]]
 
 
 def collect_result(row_stream: AbstractContextManager[RowStream], limits: ResultLimits) -> ExecutionResult:
-    """Collect the rows of a stream within limits.
+    """Collect the rows of a stream one by one until a limit is reached.
 
     Raises:
-        ExecutionError: there is no result.
+        ExecutionError: there is no result, or there are too many columns.
     """
     started = time.monotonic()
-    with row_stream as (names, rows):
-        return gather_rows(names, rows, limits, started)
+    with row_stream as (columns, rows):
+        check_column_count(columns, limits)
+        gathered: list[tuple[Value, ...]] = []
+        total_characters = shortened = 0
+        truncated = False
+        binary_columns: set[int] = set()
+        for row in rows:
+            if len(gathered) == limits.max_rows:
+                truncated = True
+                break
+            values, shortened_cells = convert_row(row, limits)
+            shortened += shortened_cells
+            binary_columns.update(
+                index
+                for index, value in enumerate(row)
+                if isinstance(value, (bytes, bytearray, memoryview, BinarySize))
+            )
+            total_characters += sum(len(value) if isinstance(value, str) else 8 for value in values)
+            if total_characters > limits.max_characters and gathered:
+                truncated = True
+                break
+            gathered.append(values)
+        types = tuple(
+            "bytes" if index in binary_columns else infer_type([row[index] for row in gathered])
+            for index in range(len(columns))
+        )
+        return ExecutionResult(tuple(columns), types, tuple(gathered), time.monotonic() - started, truncated, shortened)
 
 
-def gather_rows(
-    columns: Sequence[str], rows: Iterable[Sequence[object]], limits: ResultLimits, started: float
-) -> ExecutionResult:
-    """Collect rows one by one until a limit is reached.
-
-    Raises:
-        ExecutionError: there are too many columns.
-    """
-    check_column_count(columns, limits)
-    gathered: list[tuple[Value, ...]] = []
-    total_characters = shortened = 0
-    truncated = False
-    binary_columns: set[int] = set()
-    for row in rows:
-        if len(gathered) == limits.max_rows:
-            truncated = True
-            break
-        values = [to_json_value(value) for value in row]
-        for index, value in enumerate(values):
-            if isinstance(row[index], (bytes, bytearray, memoryview, BinarySize)):
-                binary_columns.add(index)
-            if isinstance(value, str) and len(value) > limits.max_cell_characters:
-                values[index] = value[: limits.max_cell_characters] + "…"
-                shortened += 1
-        total_characters += sum(len(value) if isinstance(value, str) else 8 for value in values)
-        if total_characters > limits.max_characters and gathered:
-            truncated = True
-            break
-        gathered.append(tuple(values))
-    types = tuple(
-        "bytes" if index in binary_columns else infer_type([row[index] for row in gathered])
-        for index in range(len(columns))
-    )
-    return ExecutionResult(tuple(columns), types, tuple(gathered), time.monotonic() - started, truncated, shortened)
+def convert_row(row: Sequence[object], limits: ResultLimits) -> tuple[tuple[Value, ...], int]:
+    """Convert the values of a row to JSON types, cut long texts, and count the cells that were cut."""
+    values = [to_json_value(value) for value in row]
+    shortened = 0
+    for index, value in enumerate(values):
+        if isinstance(value, str) and len(value) > limits.max_cell_characters:
+            values[index] = value[: limits.max_cell_characters] + "…"
+            shortened += 1
+    return tuple(values), shortened
 
 
 def check_column_count(columns: Sequence[str], limits: ResultLimits) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
+from copy import copy
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -34,7 +35,7 @@ from research.core.records import (
 )
 from research.core.text.tokenizer import detect_language
 from research.sources.database.agent import MAX_STATEMENTS, Outcome
-from research.sources.database.outcome_text import describe_outcome, outcome_sentences
+from research.sources.database.outcome_text import describe_outcome, outcome_sentences, shorten
 from research.sources.database.point_columns import PointColumns
 
 EVIDENCE_KIND: EvidenceKind = "database"
@@ -84,24 +85,21 @@ class DatabaseRetriever:
         database: QuestionAnswerer,
         *,
         title: str = "",
-        owner: str = "",
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         choose_database: ChooseDatabase | None = None,
-        database_name: str = "",
     ) -> None:
-        """Store the database and the owner.
+        """Store the usual database.
 
         Args:
             database: the usual database.
             title: name of an attached database; "" for the shipped one.
-            owner: owner whose confirmed statements serve as examples.
             clock: current time.
             choose_database: returns a database by name and owner.
-            database_name: name of the database to use instead of the usual one; it is resolved on
-                each use.
         """
-        self._database, self._title, self._owner, self._clock = database, title, owner, clock
-        self._choose_database, self._database_name = choose_database, database_name
+        self._database, self._title, self._clock = database, title, clock
+        self._choose_database = choose_database
+        self._owner = ""  # whose confirmed statements serve as examples
+        self._database_name = ""  # of the database to use instead of the usual one, resolved on each use
 
     async def can_answer(self, question: str) -> bool:
         """Return whether a question can be answered without a model.
@@ -115,21 +113,15 @@ class DatabaseRetriever:
 
     def for_owner(self, owner: str) -> DatabaseRetriever:
         """Return the same retriever for the runs of an owner."""
-        return self._copy(owner, self._database_name)
+        other = copy(self)
+        other._owner = owner
+        return other
 
     def select(self, name: str) -> DatabaseRetriever:
         """Return the same retriever for a database by its name, "" for the usual one."""
-        return self._copy(self._owner, name)
-
-    def _copy(self, owner: str, name: str) -> DatabaseRetriever:
-        return DatabaseRetriever(
-            self._database,
-            title=self._title,
-            owner=owner,
-            clock=self._clock,
-            choose_database=self._choose_database,
-            database_name=name,
-        )
+        other = copy(self)
+        other._database_name = name
+        return other
 
     def _select_database(self) -> tuple[QuestionAnswerer, str]:
         """Return the database to use, and its title.
@@ -155,11 +147,7 @@ class DatabaseRetriever:
         started, begun = self._clock(), time.monotonic()
         database, title = self._select_database()
         answer = database.run_statement if task.tool == SQL_TOOL else database.ask
-
-        def emit_for_task(kind: str, /, **data: Any) -> None:
-            emit(kind, **({"task": task.id} if kind == "tool" else {}), **data)
-
-        outcome = await answer(task.query, emit_for_task, self._owner)
+        outcome = await answer(task.query, emit, self._owner)
         rows = outcome.rows
         evidence = tuple(_build_evidence(outcome, rows, started, title)) if rows and rows.rows else ()
         return Finding(
@@ -278,10 +266,8 @@ def _build_summary(outcome: Outcome, evidence: tuple[Evidence, ...]) -> tuple[Sp
 
 
 def _shorten_cell(value: object) -> str:
-    """Put a cell on one line and shorten it, so that it cannot look like another row of a
-    passage."""
-    text = " ".join(str(value).split())
-    return text if len(text) <= MAX_CELL_CHARS else text[: MAX_CELL_CHARS - 1] + "…"
+    """Shorten a cell, which on one line cannot look like another row of a passage."""
+    return shorten(value, MAX_CELL_CHARS)
 
 
 def _escape_markdown(text: str) -> str:

@@ -1,16 +1,17 @@
 """Schema of a database: its tables and columns with their types, comments and sample values."""
 
+# ruff: noqa: S608  (statements consist of our own text and quoted names and texts)
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Text, cast, func, select
-from sqlalchemy import column as named
-from sqlalchemy import table as source_of
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
+from research.core.sql_quoting import quote_identifier, quote_literal
 from research.sources.database.allowlist import Dialect
 from research.sources.database.catalog import DEFAULT_SCHEMAS, Catalog, qualified_name
 from research.sources.database.size_estimate import find_excess, find_excessive_views
@@ -20,6 +21,9 @@ FindComment = Callable[[str, str], str]
 
 TableFilter = Callable[[str, str], bool]
 """Returns whether a table may be read, given its schema and name."""
+
+RunQuery = Callable[[str], Sequence[Sequence[Any]]]
+"""Returns the rows of a statement."""
 
 SCHEMA_TIMEOUT_SECONDS = 60  # seconds that reading a schema may take
 MAX_VALUES = 40  # distinct values that are shown of a column
@@ -60,6 +64,11 @@ class SchemaTable:
     def qualified_name(self) -> str:
         """Name of the table, with its schema in front where that is needed."""
         return qualified_name(self.name, self.schema, "")
+
+    @property
+    def quoted_name(self) -> str:
+        """The qualified name, quoted for a statement."""
+        return ".".join(quote_identifier(part) for part in (self.schema, self.name) if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +148,10 @@ def read_postgres_schema(
     def reason(row: ColumnRow) -> str:
         if (row.schema, row.table) in unpopulated:
             return "the materialized view has not been populated"
-        view = f"{_quote_name(row.schema)}.{_quote_name(row.table)}".replace("%", "%%")
+        view = f"{quote_identifier(row.schema)}.{quote_identifier(row.table)}".replace("%", "%%")
         try:
             with connection.begin_nested():
-                connection.exec_driver_sql(f"explain select 1 from {view}").close()  # noqa: S608
+                connection.exec_driver_sql(f"explain select 1 from {view}").close()
         except DBAPIError as error:
             if error.connection_invalidated:
                 raise
@@ -174,12 +183,12 @@ def read_duckdb_schema(
     excessive = find_excessive_views(raw, dict(views.fetchall())) if view_names else {}
 
     def reason(row: ColumnRow) -> str:
-        view = ".".join(_quote_name(part) for part in (catalog, row.schema, row.table))
-        if why := excessive.get(row.table.lower()):
-            return why
+        view = ".".join(quote_identifier(part) for part in (catalog, row.schema, row.table))
+        if problem := excessive.get(row.table.lower()):
+            return problem
         try:
-            raw.execute(f"describe select * from {view}")  # noqa: S608
-            return find_excess(raw, f"select * from {view}")  # noqa: S608
+            raw.execute(f"describe select * from {view}")
+            return find_excess(raw, f"select * from {view}")
         except InterruptException:
             raise
         except Error as error:
@@ -204,19 +213,15 @@ def _separate_unreadable(
     reasons = {key: find_reason(row) for key, row in views.items()}
     readable = [row for row in rows if not reasons.get((row.schema, row.table))]
     return readable, tuple(
-        UnreadableObject(qualified_name(table, schema, default_schema), why)
-        for (schema, table), why in reasons.items()
-        if why
+        UnreadableObject(qualified_name(table, schema, default_schema), reason)
+        for (schema, table), reason in reasons.items()
+        if reason
     )
 
 
 def first_line(message: str) -> str:
     """Return the first line of an engine's message, for a person."""
     return message.strip().partition("\n")[0].rstrip(". ")[:200]
-
-
-def _quote_name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 class ColumnRow(NamedTuple):
@@ -322,7 +327,7 @@ def build_tables(
 
 
 def distinct_values(
-    connection: Connection,
+    run_query: RunQuery,
     table: SchemaTable,
     column_name: str,
     *,
@@ -334,25 +339,24 @@ def distinct_values(
     With `must_repeat`, more than a handful count only if each occurs in two rows on average: an
     address that is different in every row says nothing about the column.
     """
-    source = source_of(table.name, named(column_name), schema=table.schema or None)
-    present = select(source.c[column_name]).where(source.c[column_name].is_not(None))
-    shortened = func.substr(cast(source.c[column_name], Text), 1, MAX_VALUE_CHARS + 1)  # a value can be a gigabyte
-    values = connection.execute(present.with_only_columns(shortened).distinct().limit(max_values + 1)).scalars().all()
+    column = quote_identifier(column_name)
+    present = f"from {table.quoted_name} where {column} is not null"
+    shortened = f"substr(cast({column} as text), 1, {MAX_VALUE_CHARS + 1})"  # a value can be a gigabyte
+    values = [row[0] for row in run_query(f"select distinct {shortened} {present} limit {max_values + 1}")]
     texts = sorted({to_single_line(str(value)) for value in values})
     if len(texts) > max_values or any(len(text) > MAX_VALUE_CHARS for text in texts):
         return ()
     if must_repeat and len(texts) > MAX_UNREPEATED_VALUES:
-        sample = present.limit(2 * len(texts)).subquery()
-        if connection.execute(select(func.count()).select_from(sample)).scalar_one() < 2 * len(texts):
+        sample = f"select {column} {present} limit {2 * len(texts)}"
+        if run_query(f"select count(*) from ({sample}) as sample")[0][0] < 2 * len(texts):
             return ()
     return tuple(text for text in texts if text)
 
 
-def has_value(connection: Connection, table: SchemaTable, column_name: str, text: str) -> bool:
+def has_value(run_query: RunQuery, table: SchemaTable, column_name: str, text: str) -> bool:
     """Return whether a column has a value in some row."""
-    source = source_of(table.name, named(column_name), schema=table.schema or None)
-    query = select(source.c[column_name]).where(source.c[column_name] == text).limit(1)
-    return connection.execute(query).first() is not None
+    column = quote_identifier(column_name)
+    return bool(run_query(f"select {column} from {table.quoted_name} where {column} = {quote_literal(text)} limit 1"))
 
 
 def to_single_line(text: str) -> str:

@@ -38,7 +38,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from research.core.i18n import message
 from research.core.records import Language, Record
-from research.sources.database.schema import Schema, SchemaColumn, SchemaTable
+from research.sources.database.schema import Schema, SchemaTable
 
 MAX_FILE_CHARS = 400_000  # characters of a file
 
@@ -118,8 +118,8 @@ class SemanticModel(Record):
     def iter_links(self) -> Iterator[tuple[str, str, str, str]]:
         """Yield each relationship as table and column, and the table and column they refer to."""
         for relationship in self.relationships:
-            here, _, there = (part.strip() for part in relationship.partition("="))
-            yield (*_split_column(here), *_split_column(there))
+            source, _, target = (part.strip() for part in relationship.partition("="))
+            yield (*_split_column(source), *_split_column(target))
 
 
 def _split_column(name: str) -> tuple[str, str]:
@@ -230,8 +230,8 @@ def draft_model(schema: Schema) -> SemanticModel:
     for table in schema.tables:
         for column in table.columns:
             if column.reference:
-                there, _, other = column.reference.rpartition(".")
-                links.append(f"{table.qualified_name}.{column.name} = {there}.{other or column.name}")
+                target_table, _, target_column = column.reference.rpartition(".")
+                links.append(f"{table.qualified_name}.{column.name} = {target_table}.{target_column or column.name}")
     columns = {table.qualified_name: {column.name for column in table.columns} for table in schema.tables}
     keys = {link.partition(" = ")[0] for link in links}
     valid_links = [
@@ -245,13 +245,12 @@ def draft_model(schema: Schema) -> SemanticModel:
 
 def _draft_table(table: SchemaTable, keys: set[str]) -> TableModel:
     columns = {
-        c.name: ColumnModel() if f"{table.qualified_name}.{c.name}" in keys else _draft_column(c) for c in table.columns
-    }  # a foreign key takes its label from the table it refers to
+        column.name: ColumnModel()  # a foreign key takes its label from the table it refers to
+        if f"{table.qualified_name}.{column.name}" in keys
+        else ColumnModel(label=_draft_label(column.name), description=column.comment)
+        for column in table.columns
+    }
     return TableModel(label=_draft_label(table.name), description=table.comment, columns=columns)
-
-
-def _draft_column(column: SchemaColumn) -> ColumnModel:
-    return ColumnModel(label=_draft_label(column.name), description=column.comment)
 
 
 def _draft_label(name: str) -> Label:
@@ -268,7 +267,7 @@ def _draft_label(name: str) -> Label:
 def add_comments(schema: Schema, model: SemanticModel) -> Schema:
     """Add the labels of the model to the schema as comments, and its relationships as references of
     columns, for the model that writes SQL."""
-    joins = {(here, column): f"{there}.{other}" for here, column, there, other in model.iter_links()}
+    joins = {(table, column): f"{target_table}.{target}" for table, column, target_table, target in model.iter_links()}
     tables = []
     for table in schema.tables:
         described = model.tables.get(table.qualified_name, TableModel())
@@ -324,9 +323,7 @@ def column_headings(model: SemanticModel, names: Iterable[str]) -> dict[str, dic
         candidates = labels.get(name.lower(), set())
         if len(candidates) == 1:
             en, zh, unit = next(iter(candidates))
-            texts: dict[Language, str] = {"en": en, "zh": zh or en}
-            if not en:
-                texts["en"] = zh
+            texts: dict[Language, str] = {"en": en or zh, "zh": zh or en}
             headings[name] = {
                 language: _format_heading(text, unit, language) for language, text in texts.items() if text
             }

@@ -59,34 +59,9 @@ def expand_recursive_series(tree: exp.Expr, dialect: Dialect, limits: StatementL
 
 
 def _expand_part(part: exp.CTE, dialect: Dialect, limits: StatementLimits) -> None:
-    union, alias = part.this, part.args["alias"]
-    first, step = (union.left, union.right) if isinstance(union, exp.Union) else (None, None)
-    if not (_has_only(first, ("expressions",)) and _has_only(step, ("expressions", "from_", "where"))):
-        raise RefusedError("statement", f"This WITH RECURSIVE is no series. {SERIES_HINT}")
-    if {key for key, value in union.args.items() if value} - {"this", "expression", "distinct", "side", "kind"}:
-        raise RefusedError("statement", f"This WITH RECURSIVE is no series. {SERIES_HINT}")
-    assert first and step
-    (start,), (next_value,) = first.expressions, step.expressions
-    column = alias.columns[0].name if alias.columns else start.alias_or_name
-    source, where = step.args.get("from_"), step.args.get("where")
-    source_name = (
-        source.this.this
-        if source
-        and isinstance(source.this, exp.Table)
-        and not {key for key, value in source.this.args.items() if value} - {"this", "alias"}
-        else None
-    )
-    is_self_reference = isinstance(source_name, exp.Identifier) and _fold_name(source_name, dialect) == _fold_name(
-        alias.this, dialect
-    )
-    if not (is_self_reference and where and column):
-        raise RefusedError("statement", f"This WITH RECURSIVE is no series. {SERIES_HINT}")
+    alias = part.args["alias"]
     try:
-        value = _evaluate(start.unalias(), None, "", dialect)
-        values = [value]
-        while len(values) <= limits.max_series_rows and _evaluate_condition(where.this, value, column, dialect):
-            value = _evaluate(next_value.unalias(), value, column, dialect)
-            values.append(value)
+        column, values = _evaluate_part(part.this, alias, dialect, limits)
     except (_UnsupportedExpressionError, OverflowError, ValueError, TypeError):
         raise RefusedError("statement", f"This WITH RECURSIVE is no series. {SERIES_HINT}") from None
     check_limit("rows in a series", len(values), limits.max_series_rows)
@@ -99,13 +74,44 @@ def _expand_part(part: exp.CTE, dialect: Dialect, limits: StatementLimits) -> No
         alias.set("columns", [name])
 
 
+def _evaluate_part(
+    union: exp.Expr, alias: exp.TableAlias, dialect: Dialect, limits: StatementLimits
+) -> tuple[str, list[Value]]:
+    """Return the column of a recursive part and its values, at most one more than allowed.
+
+    Raises:
+        _UnsupportedExpressionError: it is no series.
+    """
+    first, step = (union.left, union.right) if isinstance(union, exp.Union) else (None, None)
+    if not (_has_only(first, ("expressions",)) and _has_only(step, ("expressions", "from_", "where"))) or _clauses(
+        union
+    ) - {"this", "expression", "distinct", "side", "kind"}:
+        raise _UnsupportedExpressionError
+    assert first and step
+    (start,), (next_value,) = first.expressions, step.expressions
+    column = alias.columns[0].name if alias.columns else start.alias_or_name
+    source, where = step.args.get("from_"), step.args.get("where")
+    table = source.this if source and isinstance(source.this, exp.Table) else None
+    if table is None or _clauses(table) - {"this", "alias"} or not isinstance(table.this, exp.Identifier):
+        raise _UnsupportedExpressionError
+    if _fold_name(table.this, dialect) != _fold_name(alias.this, dialect) or not (where and column):
+        raise _UnsupportedExpressionError
+    value = _evaluate(start.unalias(), None, "", dialect)
+    values = [value]
+    while len(values) <= limits.max_series_rows and _evaluate_condition(where.this, value, column, dialect):
+        value = _evaluate(next_value.unalias(), value, column, dialect)
+        values.append(value)
+    return column, values
+
+
+def _clauses(node: exp.Expr) -> set[str]:
+    """Return the names of the arguments that a node has."""
+    return {key for key, value in node.args.items() if value}
+
+
 def _has_only(select: exp.Expr | None, clauses: Sequence[str]) -> bool:
     """Return whether a node is a SELECT of one value with no other clauses than these."""
-    return (
-        isinstance(select, exp.Select)
-        and len(select.expressions) == 1
-        and not any(value for key, value in select.args.items() if key not in clauses)
-    )
+    return isinstance(select, exp.Select) and len(select.expressions) == 1 and not _clauses(select) - {*clauses}
 
 
 def expand_series(series: exp.Expr, dialect: Dialect, limits: StatementLimits) -> list[exp.Expr]:

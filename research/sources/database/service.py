@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from research.core.errors import ServiceError
+from research.core.events import DatabaseStepTaken
 from research.core.records import DatabaseStep, EventEmitter, FailureReason, QueryResult, fingerprint
 from research.sources.database import semantic_model
 from research.sources.database.agent import DatabaseAgent, Outcome, OutcomeStatus, StatementWriter
@@ -125,15 +126,12 @@ class DatabaseService:
             selection = await asyncio.to_thread(
                 _select_tables, database, schema, question, find_similar(question, pairs)
             )
+            describe_more = partial(describe_named_tables, schema, excluded=selection.described_tables)
             writer = self._create_writer(
                 database.dialect,
                 "\n".join(filter(None, (selection.description, metrics))),
-                lambda asked: find_similar(asked, pairs),
-                **(
-                    {"describe_more": partial(describe_named_tables, schema, excluded=selection.described_tables)}
-                    if selection.other_tables
-                    else {}
-                ),
+                partial(find_similar, pairs=pairs),
+                **({"describe_more": describe_more} if selection.other_tables else {}),
             )
         agent = DatabaseAgent(
             self,
@@ -178,14 +176,7 @@ class DatabaseService:
             step = DatabaseStep(kind="run", sql=rows.sql, rows=len(rows.rows), seconds=rows.seconds)
             status: OutcomeStatus = "answered" if rows.rows else "empty"
             outcome = Outcome(status=status, question=sql, restatement="SQL", rows=rows, steps=(step,))
-        emit(
-            "tool",
-            name=step.kind,
-            text=step.text,
-            sql=step.sql,
-            rows=step.rows,
-            seconds=step.seconds,
-        )
+        emit(DatabaseStepTaken(step=step))
         return await self._add_headings(outcome, owner)
 
     async def run(self, sql: str) -> QueryResult:
@@ -202,7 +193,7 @@ class DatabaseService:
             unmatched = [
                 each
                 if each.similar_values
-                else replace(each, similar_values=tuple(values.find_values(*_filter_arguments(each))))
+                else replace(each, similar_values=values.find_values(each.table, each.column, each.text))
                 for each in unmatched
             ]
         return rows.model_copy(update={"missed": tuple(map(_describe_unmatched, unmatched))})
@@ -244,10 +235,6 @@ class DatabaseService:
         """
         database = (await self._get_database()).with_limits(EXPORT_LIMITS)
         return database, await asyncio.to_thread(database.check, sql, row_range)
-
-    async def describe_tables(self) -> str:
-        """Describe the tables and their columns as text. Raises ServiceError."""
-        return (await self._get_database()).schema.describe()
 
     async def read_schema(self) -> Schema:
         """Return the schema of the database. Raises ServiceError."""
@@ -322,9 +309,8 @@ class DatabaseService:
             return ModelDescription(model, semantic_model.dump_model(model))
         problem = ""
         owner_text = self._load_description(owner, self.database_id)
-        texts: tuple[tuple[str, Literal["owner", "desk"]], ...]
-        texts = ((owner_text, "owner"), (self._read_shared_description(), "desk"))
-        for text, origin in texts:
+        origins: tuple[Literal["owner", "desk"], ...] = ("owner", "desk")
+        for origin, text in zip(origins, (owner_text, self._read_shared_description()), strict=True):
             if not text:
                 continue
             try:
@@ -409,7 +395,7 @@ def _run_statement(database: Database, sql: str) -> tuple[QueryResult, Sequence[
             raise RefusedError("statement", failed.message) from None
         raise to_service_error(failed) from None
     rows = _to_rows(query, result).model_copy(update={"coverage": database.coverage(query, result)})
-    return rows, database.unmatched_filters(query, asks_database=result.rows in ((), ((0,),)))
+    return rows, database.unmatched_filters(query, queries_database=result.rows in ((), ((0,),)))
 
 
 def _to_rows(query: ValidatedQuery, result: ExecutionResult) -> QueryResult:
@@ -423,10 +409,6 @@ def _to_rows(query: ValidatedQuery, result: ExecutionResult) -> QueryResult:
         seconds=result.duration_seconds,
         most=query.own_limit,
     )
-
-
-def _filter_arguments(unmatched: UnmatchedFilter) -> tuple[str, str, str]:
-    return unmatched.table, unmatched.column, unmatched.text
 
 
 def _describe_unmatched(unmatched: UnmatchedFilter) -> str:

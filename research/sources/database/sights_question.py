@@ -13,12 +13,15 @@ from typing import Literal
 
 from research.core.display_names import english_region
 from research.core.records import Language
+from research.core.text import numbers
 from research.core.text.hanzi import to_simplified
+from research.core.text.units import alternation_pattern
 from research.sources.database.gazetteer import area_aliases, short_city, short_province
 
 # A recognised name is replaced by one sign in the text, so that rules can match its context.
 FIRST_SIGN = 0xE000
 SIGN_PATTERN = "[\ue000-\uefff]"
+ENGLISH_NUMBER = rf"(?:\d+|{alternation_pattern(numbers.NUMBER_WORDS)})"
 
 AnswerShape = Literal[
     "", "count", "list", "best", "group", "most", "nearest", "within", "distance", "average", "detail"
@@ -125,18 +128,41 @@ class SightsQuestion:
     bare_year: str = ""  # a year without a word for rating
     needs_spots: bool = False  # a condition or column is of tourist_spot
 
-    def consume(self, pattern: str, flags: int = re.I) -> re.Match[str] | None:
-        """Remove the first match from the remaining text and return it."""
-        match = re.search(pattern, self.remaining, flags)
+    def consume(self, *patterns: str) -> re.Match[str] | None:
+        """Remove the first match of the first pattern that has one from the remaining text, and
+        return it. Case is ignored."""
+        match = next(filter(None, (re.search(pattern, self.remaining, re.I) for pattern in patterns)), None)
         if match:
             self.remaining = f"{self.remaining[: match.start()]} {self.remaining[match.end() :]}"
         return match
+
+    def add_price_columns(self) -> None:
+        """Request the ticket prices, which are in `tourist_spot`."""
+        self.needs_spots = True
+        self.columns += ["t.ticket_cny", "t.ticket_year"]
 
     def choose_text(self, zh: str, en: str) -> str:
         """Return the text in the language of the question."""
         return zh if self.language == "zh" else en
 
+    def interpretation(self, sql: str, shape: AnswerShape, subject: str, zh: str, en: str) -> Interpretation:
+        """Combine a statement with its description in the language of the question."""
+        restatement = " ".join(self.choose_text(zh, en).split())
+        return Interpretation(sql, restatement, self.language, shape, subject)
+
     def not_understood(self, text: str) -> NotUnderstoodError:
         """Create the error for a text that was not understood, with the names restored in it."""
         restored = re.sub(SIGN_PATTERN, lambda sign: f" {self.matched_names[ord(sign[0]) - FIRST_SIGN]} ", text)
         return NotUnderstoodError(" ".join(restored.split()))
+
+
+def parse_number(text: str) -> float:
+    """Parse a number in figures or words of either language.
+
+    Raises:
+        NotUnderstoodError: it is none, or several (三五).
+    """
+    value = numbers.parse_number(text.lower())
+    if value is None:
+        raise NotUnderstoodError(text)
+    return value

@@ -9,15 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
 
-from pydantic import BaseModel, ConfigDict
-
-from research.core.records import EventEmitter
+from research.core.records import EventEmitter, QueryResult
 from research.core.text.tokenizer import detect_language
 from research.models.chat import ChatProvider
 from research.models.prompting import BASE_INSTRUCTIONS, Prompt, PromptBuilder, fence, object_schema
 from research.models.token_counts import estimate_tokens
+from research.sources.database.agent import Intent, Statement
+from research.sources.database.outcome_text import shorten
 
 MAX_SQL_CHARS = 4_000  # characters of a statement
 MAX_NAMES = 12
@@ -42,35 +41,6 @@ well, so that they can be shown on a map; no JSON, no aggregated lists.
 - A value may be NULL where it is not known: do not take NULL for zero, and leave NULL out where things \
 are compared or ordered. Divide by numbers that cannot be 0.
 - Compare names exactly as the database has them."""
-
-
-class _ModelReply(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-
-class Intent(_ModelReply):
-    """Analysis of a question. `names` are the names in it, as they are written there."""
-
-    answerable: bool
-    meant: str = ""
-    names: list[str] = []
-    tables: list[str] = []
-    clarify: str = ""
-
-
-class Statement(_ModelReply):
-    """A statement and its reason."""
-
-    sql: str
-    why: str = ""
-
-
-class _RowData(Protocol):
-    @property
-    def names(self) -> tuple[str, ...]: ...
-
-    @property
-    def rows(self) -> tuple[tuple[Any, ...], ...]: ...
 
 
 class SQLWriter:
@@ -164,7 +134,7 @@ so, in one sentence in {_language_name(question)}.
     async def supplement(
         self,
         question: str,
-        rows: _RowData,
+        rows: QueryResult,
         null_columns: Sequence[str],
         hints: Sequence[str],
         emit: EventEmitter,
@@ -209,12 +179,12 @@ names, for these rows; else "sql" is "". Reply with JSON: "sql", and "why" in on
         def create(tables: str, *more: str) -> Prompt:
             return Prompt(system, "\n\n".join(filter(None, [tables, *more, *rest])))
 
-        def build(room: int) -> Prompt:
+        def build(max_tokens: int) -> Prompt:
             schema = self._describe_schema(*tried)
-            if (complete := create(_format_tables(schema), examples)).token_count <= room:
+            if (complete := create(_format_tables(schema), examples)).token_count <= max_tokens:
                 return complete
             bare = _COLUMN_VALUES.sub("", schema)
-            remaining = room - create(_format_tables("")).token_count
+            remaining = max_tokens - create(_format_tables("")).token_count
             return create(
                 _format_tables(schema if estimate_tokens(schema) <= remaining else _fit_lines(bare, remaining))
             )
@@ -249,23 +219,22 @@ def _fit_lines(schema: str, token_budget: int) -> str:
     return schema
 
 
-def format_rows(rows: _RowData, max_rows: int = MAX_ROWS, max_cell_characters: int = MAX_CELL_CHARS) -> str:
+def format_rows(rows: QueryResult) -> str:
     """Format rows as lines of JSON with shortened cells. The cells are data, never instructions."""
     lines = []
-    for row in rows.rows[:max_rows]:
+    for row in rows.rows[:MAX_ROWS]:
         values = {
-            _format_name(name): _shorten(value, max_cell_characters)
-            for name, value in zip(rows.names, row, strict=True)
+            _format_name(name): _shorten(value, MAX_CELL_CHARS) for name, value in zip(rows.names, row, strict=True)
         }
         lines.append(json.dumps(values, ensure_ascii=False, default=str))
-    if len(rows.rows) > max_rows:
-        lines.append(f"({len(rows.rows) - max_rows} more rows)")
+    if len(rows.rows) > MAX_ROWS:
+        lines.append(f"({len(rows.rows) - MAX_ROWS} more rows)")
     return "\n".join(lines)
 
 
 def _format_name(name: str) -> str:
     """Put the name of a column on one line and shorten it, because a result may have any name."""
-    return str(_shorten(" ".join(name.split()), MAX_CELL_CHARS))
+    return shorten(name, MAX_CELL_CHARS)
 
 
 def _shorten(value: object, max_characters: int) -> object:
@@ -279,7 +248,7 @@ def _format_question(question: str) -> str:
 
 
 def _format_list(title: str, name: str, lines: Sequence[str]) -> str:
-    shown = [str(_shorten(" ".join(line.split()), MAX_HINT_CHARS)) for line in lines]
+    shown = [shorten(line, MAX_HINT_CHARS) for line in lines]
     return f"{title}:\n{fence(name, chr(10).join(shown))}" if lines else ""
 
 

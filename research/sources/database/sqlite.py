@@ -26,7 +26,6 @@ import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
-from copy import copy
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -37,11 +36,20 @@ from sqlalchemy import Connection, NullPool, create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlglot.errors import SqlglotError
 
+from research.core.sql_quoting import quote_identifier
 from research.sources.database.allowlist import FORMAT_PATTERNS, Dialect
+from research.sources.database.backend import Backend
 from research.sources.database.distance import FUNCTION_NAME, distance_km
 from research.sources.database.nearest_rows import narrow_to_boxes
-from research.sources.database.results import ExecutionError, ExecutionResult, ResultLimits, RowStream, collect_result
-from research.sources.database.schema import SCHEMA_TIMEOUT_SECONDS, FindComment, Schema, TableFilter, UnreadableObject
+from research.sources.database.results import ExecutionError, ResultLimits, RowStream
+from research.sources.database.schema import (
+    SCHEMA_TIMEOUT_SECONDS,
+    FindComment,
+    RunQuery,
+    Schema,
+    TableFilter,
+    UnreadableObject,
+)
 from research.sources.database.sqlite_schema import (
     ALLOWED_FUNCTIONS,
     MAX_AUTHORIZER_CALLS,
@@ -68,14 +76,14 @@ SQLITE_LIMITS = {
 }
 
 
-class SQLite:
+class SQLite(Backend):
     """The database of one SQLite file."""
 
     dialect: Dialect = "sqlite"
 
     def __init__(self, path: Path, limits: ResultLimits) -> None:
+        super().__init__(limits)
         self._path = path
-        self._limits = limits
         self._engine = create_engine("sqlite://", creator=self._open_file, poolclass=NullPool)
         self._readable_columns: frozenset[tuple[str, str]] = frozenset()
         self._column_types: dict[str, dict[str, str]] = {}
@@ -115,23 +123,14 @@ class SQLite:
         refused: dict[str, UnreadableObject] = {}
         for table in schema.tables:
             if table.name in self._virtual_tables:
-                quoted = table.name.replace('"', '""')
                 try:
                     with self.open_connection() as connection:
-                        connection.exec_driver_sql(f'select 1 from "{quoted}" limit 1').close()  # noqa: S608
+                        connection.exec_driver_sql(f"select 1 from {quote_identifier(table.name)} limit 1").close()  # noqa: S608
                 except ExecutionError as failed:
                     if failed.cause not in ("size", "timeout"):
                         refused[table.name] = UnreadableObject(table.name, failed.message)
         readable = tuple(table for table in schema.tables if table.name not in refused)
         return replace(schema, tables=readable, unreadable=(*schema.unreadable, *refused.values()))
-
-    def run(self, sql: str, cte_names: Collection[str] = ()) -> ExecutionResult:
-        """Run any text that only reads what it may.
-
-        Raises:
-            ExecutionError: it may not run, or has no result.
-        """
-        return collect_result(self.stream(sql, cte_names), self._limits)
 
     @contextmanager
     def stream(self, sql: str, cte_names: Collection[str] = ()) -> Iterator[RowStream]:
@@ -156,15 +155,10 @@ class SQLite:
         except (SqlglotError, RecursionError):  # a text that has not passed the guard
             return statement
 
-    def with_limits(self, limits: ResultLimits) -> SQLite:
-        """Return the same database with other limits."""
-        other = copy(self)
-        other._limits = limits
-        return other
-
-    def privileges(self) -> str:
-        """Return "": the file is opened read-only."""
-        return ""
+    @contextmanager
+    def open_query(self) -> Iterator[RunQuery]:
+        with self.open_connection() as connection:
+            yield lambda sql: connection.exec_driver_sql(sql).fetchall()
 
     @contextmanager
     def open_connection(self, cte_names: Collection[str] = ()) -> Iterator[Connection]:
@@ -178,8 +172,8 @@ class SQLite:
             _set_deadline(raw, self._limits.timeout_seconds)
             for name in self._virtual_tables:
                 prepare_virtual_table(raw, name)
-            with closing(sqlite3.connect(":memory:", check_same_thread=False)) as apart:
-                self._restrict(raw, frozenset(cte_names), _create_printf(apart))
+            with closing(sqlite3.connect(":memory:", check_same_thread=False)) as printf_connection:
+                self._restrict(raw, frozenset(cte_names), _create_printf(printf_connection))
                 yield connection
 
     @contextmanager
@@ -267,10 +261,7 @@ class SQLite:
     def _convert_error(self, error: BaseException) -> ExecutionError:
         text = str(error)
         if "interrupted" in text:
-            return ExecutionError(
-                "timeout",
-                f"The statement took more than {self._limits.timeout_seconds:g} seconds. Ask for less, or filter first.",
-            )
+            return self._timeout_error()
         if any(
             word in text
             for word in ("prohibited", "not authorized", "authorization denied", "no such function", "one statement")

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, inspect
 from sqlalchemy.exc import DBAPIError, NoSuchTableError, SQLAlchemyError
 
+from research.core.sql_quoting import quote_identifier
 from research.sources.database.allowlist import FUNCTION_NAMES
 from research.sources.database.catalog import DEFAULT_SCHEMAS
 from research.sources.database.schema import (
@@ -115,7 +116,7 @@ def prepare_virtual_table(raw: sqlite3.Connection, table_name: str) -> bool:
     """Have SQLite prepare a virtual table, which needs rights that no statement has. Return whether
     it succeeded."""
     try:
-        raw.execute(f"select 1 from {_quote_name(table_name)} limit 0")  # noqa: S608
+        raw.execute(f"select 1 from {quote_identifier(table_name)} limit 0")  # noqa: S608
     except sqlite3.Error as error:
         if "interrupted" in str(error):
             raise
@@ -158,7 +159,7 @@ def _read_columns(connection: Connection, name: str, *, is_view: bool) -> list[C
     if not descriptions:
         raise NoSuchTableError(name)
     if not is_view:
-        raw.execute(f"select 1 from {_quote_name(name)} limit 1").fetchall()  # noqa: S608
+        raw.execute(f"select 1 from {quote_identifier(name)} limit 1").fetchall()  # noqa: S608
     keys = {item["name"] for item in descriptions if item["primary_key"]}
     references = _references(raw, name)
     unique = {names[0] for names in (*_unique_indexes(raw, name), list(keys)) if len(names) == 1}
@@ -173,10 +174,12 @@ def _read_columns(connection: Connection, name: str, *, is_view: bool) -> list[C
 def _references(raw: sqlite3.Connection, name: str) -> dict[str, str]:
     """Map each column of a table that refers to another table to its target, as "table.column"."""
     references: dict[str, str] = {}
-    for _, position, table, column_name, target, *_ in raw.execute(f"pragma foreign_key_list({_quote_name(name)})"):
+    for _, position, table, column_name, target, *_ in raw.execute(
+        f"pragma foreign_key_list({quote_identifier(name)})"
+    ):
         if target is None:  # the reference is to the table's primary key
             with suppress(sqlite3.Error, StopIteration):
-                columns = raw.execute(f"pragma table_info({_quote_name(table)})").fetchall()
+                columns = raw.execute(f"pragma table_info({quote_identifier(table)})").fetchall()
                 target = next(column[1] for column in columns if column[5] == position + 1)
         if target is not None:
             references.setdefault(column_name, f"{table}.{target}")
@@ -185,9 +188,9 @@ def _references(raw: sqlite3.Connection, name: str) -> dict[str, str]:
 
 def _unique_indexes(raw: sqlite3.Connection, name: str) -> list[list[str | None]]:
     """Return the columns of each complete unique index of a table."""
-    indexes = raw.execute(f"pragma index_list({_quote_name(name)})").fetchall()
+    indexes = raw.execute(f"pragma index_list({quote_identifier(name)})").fetchall()
     return [
-        [column for _, _, column in raw.execute(f"pragma index_info({_quote_name(index)})")]
+        [column for _, _, column in raw.execute(f"pragma index_info({quote_identifier(index)})")]
         for _, index, unique, _, partial in indexes
         if unique and not partial
     ]
@@ -195,12 +198,12 @@ def _unique_indexes(raw: sqlite3.Connection, name: str) -> list[list[str | None]
 
 def _broken_columns(raw: sqlite3.Connection, name: str) -> list[UnreadableObject]:
     """Return the computed columns of a table that SQLite cannot compute."""
-    computed = [row[1] for row in raw.execute(f"pragma table_xinfo({_quote_name(name)})") if row[6] == 2]
+    computed = [row[1] for row in raw.execute(f"pragma table_xinfo({quote_identifier(name)})") if row[6] == 2]
     broken = []
     previous_limit = raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT_BYTES)
     for column in computed:
         try:
-            raw.execute(f"select {_quote_name(column)} from {_quote_name(name)} limit 1").fetchall()  # noqa: S608
+            raw.execute(f"select {quote_identifier(column)} from {quote_identifier(name)} limit 1").fetchall()  # noqa: S608
         except sqlite3.Error as error:
             if "function" in str(error):
                 broken.append(UnreadableObject(f"{name}.{column}", _unreadable_reason(error, column)))
@@ -233,7 +236,7 @@ def _view_columns(raw: sqlite3.Connection, view: str) -> set[ViewColumn]:
 
     raw.set_authorizer(record)
     try:
-        raw.execute(f"select * from {_quote_name(view)} limit 0")  # noqa: S608
+        raw.execute(f"select * from {quote_identifier(view)} limit 0")  # noqa: S608
     finally:
         raw.set_authorizer(None)
         if refused:
@@ -253,8 +256,3 @@ def _unreadable_reason(error: Exception, name: str) -> str:
     if isinstance(cause, NoSuchTableError) or str(cause) == f"no such table: {name}":
         return "it has no columns, or its definition is damaged"
     return first_line(str(cause))
-
-
-def _quote_name(name: str) -> str:
-    """Quote an identifier for SQLite."""
-    return '"' + name.replace('"', '""') + '"'

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from research.core.display_names import english_region
+from research.core.sql_quoting import quote_literal
 from research.sources.database.sights_question import (
     AnswerShape,
     Interpretation,
@@ -41,13 +42,13 @@ def build_statement(parsed: SightsQuestion, vocabulary: Vocabulary) -> Interpret
         # A superlative without a number: the best area, or all that share the best value.
         best = "MAX" if parsed.ordering[0].endswith("DESC") else "MIN"
         value = f"SELECT {best}({parsed.ordering[1]}) FROM {_from_clause(parsed)}{_where_clause(where)}"
-        where.append((f"{parsed.ordering[1]} = ({value})", ""))
+        where.append(f"{parsed.ordering[1]} = ({value})")
     if "count" in parsed.intents and _is_count_only(parsed):
         sql = f"SELECT COUNT(*) AS n FROM {_from_clause(parsed)}{_where_clause(where)}"
         things = _describe_areas(parsed) + (
             parsed.choose_text("中", " ") + parsed.ordering[2] + parsed.choose_text("的", "") if parsed.ordering else ""
         )
-        return _create_interpretation(parsed, sql, "count", things, f"{things}数量", f"number of {things}")
+        return parsed.interpretation(sql, "count", things, f"{things}数量", f"number of {things}")
     if not where and not parsed.ordering and "list" not in parsed.intents and not parsed.columns:
         raise parsed.not_understood(parsed.remaining.strip() or "?")
     return _build_list(parsed, where)
@@ -65,16 +66,8 @@ def _is_count_only(parsed: SightsQuestion) -> bool:
     return not listed
 
 
-def _build_list(parsed: SightsQuestion, conditions: list[tuple[str, str]]) -> Interpretation:
-    columns = [
-        "s.gid",
-        "s.name",
-        "s.province",
-        "s.city",
-        "s.year_rated",
-        "s.lng_wgs84",
-        "s.lat_wgs84",
-    ]
+def _build_list(parsed: SightsQuestion, conditions: list[str]) -> Interpretation:
+    columns = ["s.gid", "s.name", "s.province", "s.city", "s.year_rated", "s.lng_wgs84", "s.lat_wgs84"]
     order = f"{parsed.ordering[0]}, s.gid" if parsed.ordering else "s.province, s.city, s.gid"
     sql = (
         f"SELECT {_select_list(parsed, columns)} FROM {_from_clause(parsed)}{_where_clause(conditions)} "
@@ -82,37 +75,27 @@ def _build_list(parsed: SightsQuestion, conditions: list[tuple[str, str]]) -> In
     )
     things = _describe_areas(parsed)
     if not parsed.ordering or parsed.orders_all:
-        return _create_interpretation(parsed, sql, "list", things, things, things)
+        return parsed.interpretation(sql, "list", things, things, things)
     number = f" {parsed.max_rows} 个" if parsed.max_rows else ""
     first = f" (first {parsed.max_rows})" if parsed.max_rows else ""
     wording = parsed.ordering[2]
-    return _create_interpretation(
-        parsed, sql, "best", things, f"{things}中{wording}的{number}", f"{things} {wording}{first}"
-    )
+    return parsed.interpretation(sql, "best", things, f"{things}中{wording}的{number}", f"{things} {wording}{first}")
 
 
-def _collect_conditions(parsed: SightsQuestion) -> list[tuple[str, str]]:
-    """Return all conditions with those on places; several provinces or cities are alternatives."""
-    conditions = list(parsed.conditions)
-    places = []
-    if parsed.provinces:
-        places.append(_match_any("s.province", parsed.provinces))
-    if parsed.cities:
-        places.append(_match_any("s.city", parsed.cities))
-    conditions[:0] = [(test, "") for test in places]
+def _collect_conditions(parsed: SightsQuestion) -> list[str]:
+    """Return all conditions, those on places first; several provinces or cities are alternatives."""
+    places = (("s.province", parsed.provinces), ("s.city", parsed.cities))
+    conditions = [_match_any(column, values) for column, values in places if values]
+    conditions += [test for test, _ in parsed.conditions]
     for column, value, _ in parsed.exclusions:
-        test = f"s.gid <> {int(value)}" if column == "s.gid" else f"{column} <> {_quote_text(value)}"
-        conditions.append((f"({column} IS NULL OR {test})" if column == "s.city" else test, ""))
+        test = f"s.gid <> {int(value)}" if column == "s.gid" else f"{column} <> {quote_literal(value)}"
+        conditions.append(f"({column} IS NULL OR {test})" if column == "s.city" else test)
     return conditions
 
 
 def _match_any(column: str, values: Sequence[str]) -> str:
-    listed = ", ".join(_quote_text(value) for value in values)
+    listed = ", ".join(quote_literal(value) for value in values)
     return f"{column} IN ({listed})" if len(values) > 1 else f"{column} = {listed}"
-
-
-def _quote_text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
 
 
 def _from_clause(parsed: SightsQuestion) -> str:
@@ -120,8 +103,8 @@ def _from_clause(parsed: SightsQuestion) -> str:
     return f"a_sight AS s{joined}"
 
 
-def _where_clause(conditions: Sequence[tuple[str, str]]) -> str:
-    return f" WHERE {' AND '.join(sql for sql, _ in conditions)}" if conditions else ""
+def _where_clause(conditions: Sequence[str]) -> str:
+    return f" WHERE {' AND '.join(conditions)}" if conditions else ""
 
 
 def _select_list(parsed: SightsQuestion, columns: Sequence[str]) -> str:
@@ -144,10 +127,10 @@ def _describe_areas(parsed: SightsQuestion) -> str:
     return " ".join([f"5A areas{place}{exclusion}", *wordings])
 
 
-def _build_groups(parsed: SightsQuestion, conditions: Sequence[tuple[str, str]]) -> Interpretation:
+def _build_groups(parsed: SightsQuestion, conditions: Sequence[str]) -> Interpretation:
     if parsed.columns and "columns" in parsed.intents:
         raise parsed.not_understood(parsed.original)
-    known = [*conditions, (f"{parsed.group_column} IS NOT NULL", "")]
+    known = [*conditions, f"{parsed.group_column} IS NOT NULL"]
     counts = f"FROM {_from_clause(parsed)}{_where_clause(known)} GROUP BY {parsed.group_column}"
     by_zh, by_en = _GROUP_NAMES[parsed.group_column]
     things = _describe_areas(parsed)
@@ -159,12 +142,12 @@ def _build_groups(parsed: SightsQuestion, conditions: Sequence[tuple[str, str]])
                 f"SELECT {parsed.group_column}, COUNT(*) AS n {counts} HAVING COUNT(*) = (SELECT {function}(m.n) FROM "
                 f"(SELECT COUNT(*) AS n {counts}) AS m) ORDER BY {parsed.group_column} LIMIT {MAX_ROWS}"
             )
-            return _create_interpretation(
-                parsed, sql, "most", things, f"{things}{zh}的{by_zh}", f"{by_en} with the {en} {things}"
+            return parsed.interpretation(
+                sql, "most", things, f"{things}{zh}的{by_zh}", f"{by_en} with the {en} {things}"
             )
         sql = f"SELECT {parsed.group_column}, COUNT(*) AS n {counts} ORDER BY n{' DESC' if function == 'MAX' else ''}, {parsed.group_column} LIMIT {parsed.max_rows}"
         plural = {"province": "provinces", "city": "cities"}.get(by_en, "years of rating")
-        return _create_interpretation(parsed, sql, "group", things, f"{things}{zh}的 {parsed.max_rows} 个{by_zh}", f"the {parsed.max_rows} {plural} with the {en} {things}")  # fmt: skip
+        return parsed.interpretation(sql, "group", things, f"{things}{zh}的 {parsed.max_rows} 个{by_zh}", f"the {parsed.max_rows} {plural} with the {en} {things}")  # fmt: skip
     if parsed.ordering:
         raise parsed.not_understood(parsed.original)
     if parsed.group_condition:
@@ -177,10 +160,8 @@ def _build_groups(parsed: SightsQuestion, conditions: Sequence[tuple[str, str]])
     )
     if parsed.group_condition:
         comparison = f"{parsed.group_condition[0]} {parsed.group_condition[1]}"
-        return _create_interpretation(parsed, sql, "group", things, f"{things}数量 {comparison} 的{by_zh}", f"number of {things} by {by_en}, {comparison}")  # fmt: skip
-    return _create_interpretation(
-        parsed, sql, "group", things, f"{things}数量（按{by_zh}）", f"number of {things} by {by_en}"
-    )
+        return parsed.interpretation(sql, "group", things, f"{things}数量 {comparison} 的{by_zh}", f"number of {things} by {by_en}, {comparison}")  # fmt: skip
+    return parsed.interpretation(sql, "group", things, f"{things}数量（按{by_zh}）", f"number of {things} by {by_en}")
 
 
 _GROUP_NAMES = {
@@ -190,24 +171,24 @@ _GROUP_NAMES = {
 }
 
 
-def _build_average(parsed: SightsQuestion, conditions: Sequence[tuple[str, str]]) -> Interpretation:
+def _build_average(parsed: SightsQuestion, conditions: Sequence[str]) -> Interpretation:
     """Build the average of the known ticket prices, with their number."""
     if parsed.ordering or parsed.max_rows or parsed.group_condition:
         raise parsed.not_understood(parsed.original)
-    known = [*conditions, ("t.ticket_cny IS NOT NULL", "")]
+    known = [*conditions, "t.ticket_cny IS NOT NULL"]
     value = "ROUND(CAST(AVG(t.ticket_cny) AS NUMERIC), 1) AS average_ticket_cny, COUNT(*) AS n"
     things = _describe_areas(parsed)
     zh, en = f"{things}的平均门票", f"average ticket of {things}"
     if not parsed.group_column:
         sql = f"SELECT {value} FROM {_from_clause(parsed)}{_where_clause(known)}"
-        return _create_interpretation(parsed, sql, "average", things, zh, en)
+        return parsed.interpretation(sql, "average", things, zh, en)
     by_zh, by_en = _GROUP_NAMES[parsed.group_column]
-    known.append((f"{parsed.group_column} IS NOT NULL", ""))
+    known.append(f"{parsed.group_column} IS NOT NULL")
     sql = (
         f"SELECT {parsed.group_column}, {value} FROM {_from_clause(parsed)}{_where_clause(known)} "
         f"GROUP BY {parsed.group_column} ORDER BY average_ticket_cny DESC, {parsed.group_column} LIMIT {MAX_ROWS}"
     )
-    return _create_interpretation(parsed, sql, "group", things, f"{zh}（按{by_zh}）", f"{en} by {by_en}")
+    return parsed.interpretation(sql, "group", things, f"{zh}（按{by_zh}）", f"{en} by {by_en}")
 
 
 def _area_names(parsed: SightsQuestion, vocabulary: Vocabulary) -> str:
@@ -219,9 +200,7 @@ def _area_names(parsed: SightsQuestion, vocabulary: Vocabulary) -> str:
     return parsed.choose_text("、", ", ").join(dict.fromkeys(names))
 
 
-def _build_details(
-    parsed: SightsQuestion, conditions: Sequence[tuple[str, str]], vocabulary: Vocabulary
-) -> Interpretation:
+def _build_details(parsed: SightsQuestion, conditions: Sequence[str], vocabulary: Vocabulary) -> Interpretation:
     """Build the facts about named areas."""
     other = parsed.group_column or parsed.ordering or parsed.provinces or parsed.cities or parsed.conditions
     if "count" in parsed.intents or "average" in parsed.intents or other or parsed.max_rows:
@@ -231,23 +210,17 @@ def _build_details(
     ids = ", ".join(str(gid) for gid in dict.fromkeys(gid for _, gid in parsed.areas))
     if not parsed.columns:
         parsed.needs_spots = True
-        parsed.columns = [
-            "s.address",
-            "t.ticket_cny",
-            "t.ticket_year",
-            "t.opening_hours",
-            "t.introduction",
-        ]
+        parsed.columns = ["s.address", "t.ticket_cny", "t.ticket_year", "t.opening_hours", "t.introduction"]
     base = ["s.gid", "s.name", "s.province", "s.city"]
     base += [] if "s.year_rated" in parsed.columns else ["s.year_rated"]
     base += ["s.lng_wgs84", "s.lat_wgs84"]
-    known = [(f"s.gid IN ({ids})", ""), *conditions]
+    known = [f"s.gid IN ({ids})", *conditions]
     sql = (
         f"SELECT {_select_list(parsed, base)} FROM {_from_clause(parsed)}{_where_clause(known)} "
         f"ORDER BY s.gid LIMIT {MAX_ROWS}"
     )
     names = _area_names(parsed, vocabulary)
-    return _create_interpretation(parsed, sql, "detail", names, names, names)
+    return parsed.interpretation(sql, "detail", names, names, names)
 
 
 def _build_distance(parsed: SightsQuestion, vocabulary: Vocabulary) -> Interpretation:
@@ -261,12 +234,10 @@ def _build_distance(parsed: SightsQuestion, vocabulary: Vocabulary) -> Interpret
     )
     names = _area_names(parsed, vocabulary)
     pair = names.replace("、", "到").replace(", ", " to ")
-    return _create_interpretation(parsed, sql, "distance", names, f"{pair}的直线距离", f"straight distance from {pair}")
+    return parsed.interpretation(sql, "distance", names, f"{pair}的直线距离", f"straight distance from {pair}")
 
 
-def _build_nearby(
-    parsed: SightsQuestion, conditions: Sequence[tuple[str, str]], vocabulary: Vocabulary
-) -> Interpretation:
+def _build_nearby(parsed: SightsQuestion, conditions: Sequence[str], vocabulary: Vocabulary) -> Interpretation:
     if len({gid for _, gid in parsed.areas}) != 1 or parsed.group_column or "average" in parsed.intents:
         raise NotUnderstoodError("、".join(name for name, _ in parsed.areas))
     if parsed.ordering:
@@ -274,9 +245,9 @@ def _build_nearby(
     gid, name = parsed.areas[0][1], _area_names(parsed, vocabulary)
     km = "distance_km(s.lng_wgs84, s.lat_wgs84, c.lng_wgs84, c.lat_wgs84)"
     known = [
-        (f"c.gid = {gid}", ""),
-        ("s.gid <> c.gid", ""),
-        ("s.lng_wgs84 IS NOT NULL", ""),
+        f"c.gid = {gid}",
+        "s.gid <> c.gid",
+        "s.lng_wgs84 IS NOT NULL",
         *conditions,
     ]
     things = _describe_areas(parsed)
@@ -284,7 +255,7 @@ def _build_nearby(
     shape: AnswerShape = "nearest"
     if parsed.centre_mode == "within":
         shape = "within"
-        known.append((f"{km} <= {parsed.radius_km:g}", ""))
+        known.append(f"{km} <= {parsed.radius_km:g}")
         zh = f"{name}周边 {parsed.radius_km:g} 公里内的{gap}{things}"
         en = f"{things} within {parsed.radius_km:g} km of {name}"
     else:
@@ -298,21 +269,14 @@ def _build_nearby(
         if parsed.centre_mode == "nearest" or parsed.max_rows:
             raise parsed.not_understood(parsed.original)
         sql = f"SELECT COUNT(*) AS n FROM {tables}{_where_clause(known)}"
-        return _create_interpretation(parsed, sql, "count", parsed.choose_text(zh, en), f"{zh}数量", f"number of {en}")
+        return parsed.interpretation(sql, "count", parsed.choose_text(zh, en), f"{zh}数量", f"number of {en}")
     base = ["s.gid", "s.name", "s.province", "s.city", "s.lng_wgs84", "s.lat_wgs84"]
     sql = (
         f"SELECT {_select_list(parsed, base)}, ROUND(CAST({km} AS NUMERIC), 1) AS km "
         f"FROM {tables}{_where_clause(known)} ORDER BY km, s.gid LIMIT {parsed.max_rows or MAX_ROWS}"
     )
-    return _create_interpretation(parsed, sql, shape, parsed.choose_text(zh, en), zh, en)
+    return parsed.interpretation(sql, shape, parsed.choose_text(zh, en), zh, en)
 
 
 def _to_singular(subject: str) -> str:
     return subject.replace("5A areas", "5A area", 1)
-
-
-def _create_interpretation(
-    parsed: SightsQuestion, sql: str, shape: AnswerShape, subject: str, zh: str, en: str
-) -> Interpretation:
-    """Combine a statement with its description in the language of the question."""
-    return Interpretation(sql, " ".join(parsed.choose_text(zh, en).split()), parsed.language, shape, subject)

@@ -18,7 +18,9 @@ from pydantic import Field, ValidationError
 
 from research.core.database_config import UPLOADED_FILES_PREFIX
 from research.core.records import Record, fingerprint
-from research.readers.table_files import FileTable, ProgressCallback, load_tables
+from research.readers.table_files import load_tables
+from research.readers.table_records import FileTable
+from research.readers.worker import ProgressCallback
 from research.storage.sqlite_files import make_private_folder
 
 _UPLOAD_ID = re.compile(r"[0-9a-f]{6,64}")

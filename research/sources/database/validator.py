@@ -17,6 +17,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import prod
 
 import sqlglot
 from sqlglot import ErrorLevel, TokenType, exp
@@ -81,7 +82,6 @@ def validate(
     *,
     max_rows: int = DEFAULT_MAX_ROWS,
     row_range: RowRange | None = None,
-    limits: StatementLimits = DEFAULT_LIMITS,
 ) -> ValidatedQuery:
     """Check a statement and return it as it may run.
 
@@ -92,14 +92,13 @@ def validate(
             to column to type suffices.
         max_rows: rows of a result at most; the generated text has a limit of one more.
         row_range: the range of rows to return; None for all.
-        limits: limits on the size of the statement.
 
     Raises:
         RefusedError: it may not run. Nothing else is raised, whatever the text is.
     """
     if not isinstance(tables, Catalog):
         tables = Catalog(tables, DEFAULT_SCHEMAS[dialect])
-    guard = _Validator(dialect, NameResolver(dialect, tables), limits)
+    guard = _Validator(dialect, NameResolver(dialect, tables), DEFAULT_LIMITS)
     try:
         return guard.validate(sql, max_rows, row_range)
     except (SqlglotError, RecursionError) as error:
@@ -286,12 +285,9 @@ class _Validator:
         for index, token in enumerate(tokens, 2):
             is_call = token.token_type is TokenType.VAR and kinds[index + 1] is TokenType.L_PAREN
             is_size = kinds[index - 1] is TokenType.L_PAREN and kinds[index - 2] in types
-            lost = (
-                set()
-                if is_call or is_size or token.token_type not in _COMPARED_TOKENS
-                else _word_set(token.text) - known
-            )
-            if lost:
+            if is_call or is_size or token.token_type not in _COMPARED_TOKENS:
+                continue
+            if lost := _word_set(token.text) - known:
                 word = next(word for word in re.findall(r"\w+", token.text) if _word_set(word) & lost)
                 raise RefusedError(
                     "syntax",
@@ -319,9 +315,7 @@ class _Validator:
             node_classes = node_class if isinstance(node_class, tuple) else (node_class,)
             check_limit(subject, sum(1 for _ in tree.find_all(*node_classes)), maximum)
         check_limit("functions that quote", sum(map(is_quoting, tree.find_all(exp.Func))), bounds.max_quoting_calls)
-        growth = 1.0
-        for call in tree.find_all(exp.Replace, exp.RegexpReplace):
-            growth *= _growth_factor(call)
+        growth = prod(map(_growth_factor, tree.find_all(exp.Replace, exp.RegexpReplace)))
         check_limit("times longer texts by REPLACE", int(growth), bounds.max_growth)
 
     def _generate(self, tree: exp.Expr) -> str:

@@ -43,11 +43,11 @@ class ValueIndex:
     def __init__(self, columns: Mapping[tuple[str, str], Iterable[str]]) -> None:
         """Index `columns`, the distinct texts of columns by table and column."""
         self._columns = {
-            key: {value: _normalize(value) for value in values if value and len(value) <= MAX_VALUE_CHARS}
+            key: {value: normalize_text(value) for value in values if value and len(value) <= MAX_VALUE_CHARS}
             for key, values in columns.items()
         }
 
-    def find_values(self, table: str, column: str, text: str) -> list[str]:
+    def find_values(self, table: str, column: str, text: str) -> tuple[str, ...]:
         """Return the values of one column that are most similar to a text, the most similar
         first."""
         column_key = (table.lower(), column.lower())
@@ -55,7 +55,7 @@ class ValueIndex:
         index._columns = {
             key: values for key, values in self._columns.items() if (key[0].lower(), key[1].lower()) == column_key
         }
-        return [hint.value for hint in index.find_name_hints(text)]
+        return tuple(hint.value for hint in index.find_name_hints(text))
 
     def find_hints(self, names: Sequence[str]) -> list[ValueHint]:
         """Return hints for each name, the most similar values first; none for a name without
@@ -68,7 +68,7 @@ class ValueIndex:
 
     def find_name_hints(self, name: str) -> list[ValueHint]:
         """Return the values that are most similar to a name; only equal ones if there are any."""
-        normalized = _normalize(name)
+        normalized = normalize_text(name)
         if not normalized:
             return []
         hints: list[ValueHint] = []
@@ -82,7 +82,7 @@ class ValueIndex:
         return (exact or hints)[:MAX_VALUES]
 
 
-def _normalize(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Reduce a text to its letters and digits, in lower case and simplified characters."""
     return re.sub(r"[\s\W_]+", "", to_simplified(unicodedata.normalize("NFKC", text)).lower())
 

@@ -20,6 +20,6 @@ SOURCE = Source(
     build=_build_retriever,
     icon="library_books",
     # Sample documents are selected by default only when no remote source is.
-    is_default=lambda standing: standing.state == "live" or standing.no_remote_default,
+    is_default=lambda status: status.state == "live" or status.no_remote_default,
     is_local=True,
 )

@@ -9,16 +9,13 @@ import os
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from research.readers.documents import MAX_BYTES, find_accepted_files, is_accepted
+from research.readers.documents import MAX_BYTES, is_accepted
 from research.sources.library.prepare import AddResult
 from research.storage.sqlite_files import StoreError
-
-if TYPE_CHECKING:
-    from research.sources.library.index import Library
 
 MAX_FILES = 10_000  # files per job
 MAX_TOTAL_BYTES = 2 * 1024**3  # bytes per job
@@ -36,11 +33,10 @@ class IngestionJob:
     counts the files of given folders that have no readable format.
     """
 
-    def __init__(self, library: Library, owner: str, files: FileInputs = (), paths: Sequence[Path] = ()) -> None:
+    def __init__(self, owner: str, add: Callable[[IngestionJob], Iterator[AddResult]], total_files: int = 0) -> None:
+        """`add` adds the files and yields a result for each; it runs on the job's thread."""
         self.owner = owner
-        names = select_files([(name, size) for name, size, _ in files])
-        accepted = accepted_count([files[index][1] for index, _ in names])
-        self.total_files = len(names)
+        self.total_files = total_files
         self.started_files = 0
         self.current_name = ""
         self.skipped_files = 0
@@ -48,9 +44,7 @@ class IngestionJob:
         self.state: IngestionState = "waiting"
         self.error: StoreError | None = None
         self.is_dismissed = False
-        self._library, self._paths = library, paths
-        self._files = [(name, files[index][2]) for index, name in names[:accepted]]
-        self._excess_names = [name for _, name in names[accepted:]]
+        self._add = add
         self._stop_event = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -103,7 +97,7 @@ class IngestionJob:
             with lock:
                 if not self._stop_event.is_set():
                     self.state = "reading"
-                    for item in self._add_files():
+                    for item in self._add(self):
                         self.outcomes[item.outcome] += 1
             self.state = "stopped" if self._stop_event.is_set() and self.finished_files < self.total_files else "done"
         except StoreError as error:
@@ -111,30 +105,18 @@ class IngestionJob:
         finally:
             if self.is_active:
                 self.state = "failed"
-            self.current_name, self._files = "", []
+            self.current_name = ""
+            del self._add  # it holds the contents of uploads
 
-    def _add_files(self) -> Iterator[AddResult]:
-        if self._paths:
-            can_ocr = self._library.scan_reader.is_available
-            self.skipped_files = sum(_count_unsupported(path, pictures=can_ocr) for path in self._paths)
-            files = [
-                file
-                for path in self._paths
-                for file in (find_accepted_files(path, include_pictures=can_ocr) if path.is_dir() else (path,))
-            ]
-            self.total_files = len(files)
-            yield from self._library.add_paths(files, owner=self.owner, should_read=self._should_read)
-            return
-        yield from self._library.add_files(self._read_contents(), owner=self.owner, should_read=self._should_read)
-        yield from self._library.record_results([_too_many_result(name) for name in self._excess_names], self.owner)
-
-    def _read_contents(self) -> Iterator[tuple[str, bytes]]:
-        for name, content in self._files:
+    def read_contents(self, files: Iterable[tuple[str, Callable[[], bytes]]]) -> Iterator[tuple[str, bytes]]:
+        """Yield the name and content of files, given with their readers, until the job is cancelled."""
+        for name, read in files:
             if self._stop_event.is_set():
                 return
-            yield name, content()
+            yield name, read()
 
-    def _should_read(self, name: str) -> bool:
+    def should_read(self, name: str) -> bool:
+        """Note that a file is read next; return False if the job was cancelled."""
         if self._stop_event.is_set():
             return False
         self.current_name = name.replace("\\", "/").rsplit("/", 1)[-1]
@@ -142,7 +124,8 @@ class IngestionJob:
         return True
 
 
-def _too_many_result(name: str) -> AddResult:
+def too_many_result(name: str) -> AddResult:
+    """Return the result for a file beyond the limits of one job."""
     limit = f"{MAX_FILES:,} files or {MAX_TOTAL_BYTES // 1024**3} GiB"
     return AddResult(name, "too many", detail=f"No more than {limit} can be added at once.")
 
@@ -200,7 +183,7 @@ def _shorten_part(part: str) -> str:
     return f"{stem[: MAX_NAME_PART_CHARS - len(suffix) - 2]}….{suffix}"
 
 
-def _count_unsupported(folder: Path, *, pictures: bool) -> int:
+def count_unsupported(folder: Path, *, pictures: bool) -> int:
     """Count the visible files below a folder that have no readable format."""
     count = 0
     for _, folders, names in os.walk(folder):

@@ -105,84 +105,84 @@ def document_kind(name: str) -> DocumentKind:
     return _KIND_BY_SUFFIX.get(PurePosixPath(name.replace("\\", "/")).suffix.lower(), "text")
 
 
-def list_all(db: SQLiteFile) -> list[DocumentEntry]:
-    """Return all documents, the analyst's own first, by title."""
-    return [_parse_entry(row) for row in db.read(f"select {_COLUMNS} order by sample, title")]
+class DocumentList:
+    """Lists and counts the documents and passages in the library file `_db`."""
 
+    _db: SQLiteFile
 
-def list_page(db: SQLiteFile, query: DocumentQuery, offset: int, limit: int) -> tuple[list[DocumentEntry], int]:
-    """Return `limit` matching documents from `offset` on, and the total number of matches."""
-    where, args = _build_where(query)
-    totals: list[Any] = db.read(f"select count(*) from document indexed by document_listed where {where}", args)
-    order = query.sort_field if query.sort_field in SORT_FIELDS else "added"
-    collate = " collate nocase" if order in ("title", "name") else ""
-    direction = "desc" if query.is_descending else "asc"
-    rows = db.read(
-        f"select {_COLUMNS} where {where} order by {order}{collate} {direction} nulls last, id {direction} limit ? offset ?",
-        (*args, limit, offset),
-    )
-    return [_parse_entry(row) for row in rows], int(totals[0][0])
+    def list_all(self) -> list[DocumentEntry]:
+        """Return all documents, the analyst's own first, by title."""
+        return [_parse_entry(row) for row in self._db.read(f"select {_COLUMNS} order by sample, title")]
 
+    def list_page(
+        self, query: DocumentQuery, offset: int = 0, limit: int = PAGE_SIZE
+    ) -> tuple[list[DocumentEntry], int]:
+        """Return `limit` matching documents from `offset` on, and the total number of matches."""
+        where, args = _build_where(query)
+        total = self._db.read_value(f"select count(*) from document indexed by document_listed where {where}", args)
+        order = query.sort_field if query.sort_field in SORT_FIELDS else "added"
+        collate = " collate nocase" if order in ("title", "name") else ""
+        direction = "desc" if query.is_descending else "asc"
+        rows = self._db.read(
+            f"select {_COLUMNS} where {where} order by {order}{collate} {direction} nulls last, id {direction} limit ? offset ?",
+            (*args, limit, offset),
+        )
+        return [_parse_entry(row) for row in rows], int(total)
 
-def list_ids(db: SQLiteFile, query: DocumentQuery) -> list[int]:
-    """Return the ids of all matching documents."""
-    where, args = _build_where(query)
-    rows: list[Any] = db.read(f"select id from document indexed by document_listed where {where}", args)
-    return [int(row[0]) for row in rows]
+    def count_by_origin(self) -> tuple[int, int]:
+        """Return the number of own documents and of sample documents."""
+        rows: list[Any] = self._db.read("select sum(1 - sample), sum(sample) from document indexed by document_listed")
+        return int(rows[0][0] or 0), int(rows[0][1] or 0)
 
+    def count_documents(self, sample: bool | None = None) -> DocumentCounts:
+        """Count all documents; count by kind, language and year only those selected by `sample`."""
+        rows: list[Any] = self._db.read(
+            "select sample, kind, language, coalesce(substr(published, 1, 4), ?), count(*) "
+            "from document indexed by document_listed group by 1, 2, 3, 4",
+            (DocumentQuery.UNDATED,),
+        )
+        breakdowns: list[dict[str, int]] = [{}, {}, {}]
+        sums = [0, 0]
+        for is_sample, *values, count in rows:
+            sums[is_sample] += count
+            if sample is None or bool(is_sample) == sample:
+                for table, value in zip(breakdowns, values, strict=True):
+                    table[value] = table.get(value, 0) + count
+        return DocumentCounts(sums[0], sums[1], *breakdowns)
 
-def count_by_origin(db: SQLiteFile) -> tuple[int, int]:
-    """Return the number of own documents and of sample documents."""
-    rows: list[Any] = db.read("select sum(1 - sample), sum(sample) from document indexed by document_listed")
-    return int(rows[0][0] or 0), int(rows[0][1] or 0)
+    def find_entry(self, document_id: int) -> DocumentEntry | None:
+        """Return one document, or None if the id is unknown."""
+        rows = self._db.read(
+            "select id, name, title, url, published, language, sample, added, passages, characters, "
+            "kind from document where id=?",
+            (document_id,),
+        )
+        return _parse_entry(rows[0]) if rows else None
 
+    def list_excerpts(self, document_id: int, offset: int = 0, limit: int = 30) -> list[Excerpt]:
+        """Return `limit` passages of a document from `offset` on, in order."""
+        rows: list[Any] = self._db.read(
+            "select heading, page, start, finish, exists(select 1 from scan_page s "
+            "where s.document=p.document and s.page=p.page) "
+            "from passage p where document=? order by start, id limit ? offset ?",
+            (document_id, limit, offset),
+        )
+        text = self.document_text(document_id) if rows else ""
+        return [Excerpt(r[0], r[1], r[2], r[3], text[r[2] : r[3]], bool(r[4])) for r in rows]
 
-def count_documents(db: SQLiteFile, sample: bool | None = None) -> DocumentCounts:
-    """Count all documents; count by kind, language and year only those selected by `sample`."""
-    rows: list[Any] = db.read(
-        "select sample, kind, language, coalesce(substr(published, 1, 4), ?), count(*) "
-        "from document indexed by document_listed group by 1, 2, 3, 4",
-        (DocumentQuery.UNDATED,),
-    )
-    breakdowns: list[dict[str, int]] = [{}, {}, {}]
-    sums = [0, 0]
-    for is_sample, *values, count in rows:
-        sums[is_sample] += count
-        if sample is None or bool(is_sample) == sample:
-            for table, value in zip(breakdowns, values, strict=True):
-                table[value] = table.get(value, 0) + count
-    return DocumentCounts(sums[0], sums[1], *breakdowns)
+    def passage_index(self, document_id: int, start: int) -> int:
+        """Return the number of a document's passages that begin before the character offset `start`."""
+        return int(
+            self._db.read_value("select count(*) from passage where document=? and start<?", (document_id, start))
+        )
 
+    def document_text(self, document_id: int) -> str:
+        """Return the whole text of a document, or "" if the id is unknown."""
+        return str(self._db.read_value("select text from document where id=?", (document_id,), ""))
 
-def find_entry(db: SQLiteFile, document_id: int) -> DocumentEntry | None:
-    """Return one document, or None if the id is unknown."""
-    rows = db.read(
-        "select id, name, title, url, published, language, sample, added, passages, characters, "
-        "kind from document where id=?",
-        (document_id,),
-    )
-    return _parse_entry(rows[0]) if rows else None
-
-
-def list_excerpts(db: SQLiteFile, document_id: int, offset: int, limit: int) -> list[Excerpt]:
-    """Return `limit` passages of a document from `offset` on, in order."""
-    rows: list[Any] = db.read(
-        "select heading, page, start, finish, exists(select 1 from scan_page s "
-        "where s.document=p.document and s.page=p.page) "
-        "from passage p where document=? order by start, id limit ? offset ?",
-        (document_id, limit, offset),
-    )
-    texts: list[Any] = db.read("select text from document where id=?", (document_id,)) if rows else []
-    if not texts:
-        return []
-    text = str(texts[0][0])
-    return [Excerpt(r[0], r[1], r[2], r[3], text[r[2] : r[3]], bool(r[4])) for r in rows]
-
-
-def passage_index(db: SQLiteFile, document_id: int, start: int) -> int:
-    """Return the number of a document's passages that begin before the character offset `start`."""
-    rows: list[Any] = db.read("select count(*) from passage where document=? and start<?", (document_id, start))
-    return int(rows[0][0])
+    def languages(self) -> frozenset[str]:
+        """Return the languages of the library's documents."""
+        return frozenset(str(row[0]) for row in self._db.read("select distinct language from document"))
 
 
 def _build_where(query: DocumentQuery) -> tuple[str, list[object]]:

@@ -16,7 +16,8 @@ from importlib import resources
 from typing import Literal
 
 from research.core.text.tokenizer import STOP_WORDS, content_characters, tokenize
-from research.readers.documents import Document, FileLimit, UnreadableFileError, read_document
+from research.readers.documents import Document, read_document
+from research.readers.drafts import FileLimit, UnreadableFileError
 from research.sources.library.listing import document_kind
 from research.sources.library.names import extract_aliases, extract_title_names, name_key
 from research.sources.library.passages import split_passages

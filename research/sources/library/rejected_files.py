@@ -34,7 +34,6 @@ class RejectedFile:
     name: str
     outcome: str
     detail: str
-    rejected_at: datetime
     limit: str = ""  # limit that the file exceeds
     pages: str = ""  # pages that hold images without text
 
@@ -55,15 +54,7 @@ def record_results(connection: sqlite3.Connection, owner: str, results: Iterable
             now = datetime.now(UTC).isoformat()
             connection.execute(
                 'insert or replace into unread(who, name, outcome, detail, seen, "limit", pages) values(?,?,?,?,?,?,?)',
-                (
-                    owner,
-                    item.name,
-                    item.outcome,
-                    item.detail,
-                    now,
-                    item.limit,
-                    page_ranges(item.pages),
-                ),
+                (owner, item.name, item.outcome, item.detail, now, item.limit, page_ranges(item.pages)),
             )
     if failure_count:
         connection.execute(
@@ -75,13 +66,12 @@ def record_results(connection: sqlite3.Connection, owner: str, results: Iterable
 
 def list_rejected(db: SQLiteFile, owner: str, limit: int) -> tuple[list[RejectedFile], int]:
     """Return an owner's rejected files, latest first, and their total number."""
-    totals: list[Any] = db.read("select count(*) from unread where who=?", (owner,))
+    total = db.read_value("select count(*) from unread where who=?", (owner,))
     rows: list[Any] = db.read(
-        'select name, outcome, detail, seen, "limit", pages from unread where who=? order by seen desc, name limit ?',
+        'select name, outcome, detail, "limit", pages from unread where who=? order by seen desc, name limit ?',
         (owner, limit),
     )
-    out = [RejectedFile(r[0], r[1], r[2], datetime.fromisoformat(r[3]), r[4], r[5]) for r in rows]
-    return out, totals[0][0]
+    return [RejectedFile(*row) for row in rows], int(total)
 
 
 def dismiss(connection: sqlite3.Connection, owner: str, name: str | None) -> None:

@@ -20,7 +20,8 @@ from research.core.records import (
     Task,
     fingerprint,
 )
-from research.sources.library.index import Library, SearchHit
+from research.sources.library.index import Library
+from research.sources.library.search import SearchHit
 from research.storage.sqlite_files import StoreError
 
 EVIDENCE_KIND: EvidenceKind = "library"

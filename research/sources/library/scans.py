@@ -13,7 +13,7 @@ from typing import Any
 
 from research.core.text.sentences import unwrap_lines
 from research.core.text.tokenizer import detect_language
-from research.readers.formats import MAX_CHARACTERS, clean_lines
+from research.readers.drafts import MAX_CHARACTERS, clean_lines
 from research.sources.library.names import extract_aliases
 from research.sources.library.ocr import OCRFailure, OCRResult
 from research.sources.library.passages import split_passages
@@ -173,15 +173,15 @@ def retry_failed_pages(connection: sqlite3.Connection, document_id: int) -> None
 
 def page_image(db: SQLiteFile, document_id: int, page: int) -> bytes:
     """Return the image of a page (JPEG), or b"" if there is none."""
-    rows: list[Any] = db.read("select picture from scan_page where document=? and page=?", (document_id, page))
-    return (rows[0][0] or b"") if rows else b""
+    picture = db.read_value("select picture from scan_page where document=? and page=?", (document_id, page))
+    return picture or b""
 
 
 def find_document_with_image(db: SQLiteFile, name: str, page: int, text: str) -> int | None:
     """Return the id of the named document if it contains `text` and has an image of the page."""
-    rows: list[Any] = db.read(
+    found: int | None = db.read_value(
         "select d.id from document d join scan_page s on s.document = d.id and s.page=? "
         "where d.name=? and s.picture is not null and instr(d.text, ?)",
         (page, name, text),
     )
-    return int(rows[0][0]) if rows else None
+    return found

@@ -42,7 +42,6 @@ class TrashedDocument:
     id: int
     name: str
     title: str
-    removed_at: datetime
 
 
 def move_to_trash(connection: sqlite3.Connection, ids: Iterable[int]) -> list[int]:
@@ -106,12 +105,9 @@ def purge(connection: sqlite3.Connection, *, expired_only: bool = False) -> int:
 
 def list_trashed(db: SQLiteFile, limit: int) -> tuple[list[TrashedDocument], int]:
     """Return the documents in the trash, latest first, and their total number."""
-    totals: list[Any] = db.read("select count(*) from bin_document")
-    rows: list[Any] = db.read(
-        "select id, name, title, removed from bin_document order by removed desc, id limit ?",
-        (limit,),
-    )
-    return [TrashedDocument(row[0], row[1], row[2], datetime.fromisoformat(row[3])) for row in rows], int(totals[0][0])
+    total = db.read_value("select count(*) from bin_document")
+    rows: list[Any] = db.read("select id, name, title from bin_document order by removed desc, id limit ?", (limit,))
+    return [TrashedDocument(*row) for row in rows], int(total)
 
 
 def _expiry_cutoff() -> str:

@@ -41,7 +41,7 @@ def build_sources(servers: Iterable[ToolServer]) -> tuple[Source, ...]:
                 "en": message("mcp.about", "en", name=server.label),
             },
             icon="handyman",
-            is_default=lambda standing: standing.state == "live",
+            is_default=lambda status: status.state == "live",
             is_external=True,
         )
         for server in servers

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from research.citations.registry import evidence_id
 from research.core.errors import mask_secrets
@@ -23,16 +23,24 @@ from research.core.text.tokenizer import detect_language
 from research.core.tool_servers import ToolServer
 from research.core.urls import canonical_url
 from research.http.sanitize import remove_control_characters, tidy_text, truncate_text
-from research.sources.mcp_tools.result_rows import ResultLine, parse_json, read_text, read_value
+from research.sources.mcp_tools.result_rows import parse_json, read_text, read_value
+from research.sources.mcp_tools.text_tables import ResultLine
 
 if TYPE_CHECKING:
     from research.sources.mcp_tools.lenient import LenientCallToolResult
-    from research.sources.mcp_tools.tool_runner import ToolCall
 
 EVIDENCE_KIND: EvidenceKind = "web"
 MAX_ANSWER_CHARS = 200_000  # of a result; the rest is ignored
 MAX_RESOURCES = 50  # of a result; the rest is ignored
 MAX_TITLE_CHARS, MAX_LOCATOR_CHARS = 200, 400
+
+
+class ToolCall(NamedTuple):
+    """A tool call with its result."""
+
+    tool: str
+    arguments: Mapping[str, Any]  # with keys masked
+    result: LenientCallToolResult
 
 
 def result_text(result: LenientCallToolResult) -> str:

@@ -13,19 +13,18 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from research.core.deadlines import deadline
 from research.core.errors import ServiceError
 from research.core.records import EventEmitter, Failure, Finding, Readiness, Task
 from research.core.tool_servers import ToolServer
 from research.sources.mcp_tools.evidence import build_evidence
-from research.sources.mcp_tools.schemas import ModelTool, build_model_tools, describe_tools
+from research.sources.mcp_tools.schemas import build_model_tools, describe_tools
 from research.sources.mcp_tools.session import ToolServerSession
-from research.sources.mcp_tools.tool_runner import ToolExplorer, ToolRunner
+from research.sources.mcp_tools.tool_runner import ToolRunner
+from research.sources.tool_exploration import ToolExplorer, explore
 
 if TYPE_CHECKING:
     from mcp.types import Tool
 
-TIMEOUT_FRACTION = 0.9  # of the search deadline, so that a search ends in time and keeps its results
 MAX_SHOWN_TOOLS = 5  # listed in the source's state
 MISSING_SEARCH, MISSING_TOOLS = "mcp.json: search", "mcp.json: tools"  # missing settings of a server
 
@@ -72,15 +71,25 @@ class MCPRetriever:
         started, start_time = self._clock(), time.monotonic()
         tools = self._permitted_tools(await self._session.start())
         if not tools:
-            names = "none of its tools says that it only reads: name some in its `tools`"
-            raise ServiceError("refused", f"{self._server.label}: {names}")
+            problem = "none of its tools says that it only reads: name some in its `tools`"
+            raise ServiceError("refused", f"{self._server.label}: {problem}")
         offered = build_model_tools(tools.values())[0] if self._explorer else []
         by_name = {offer.name: offer for offer in offered}
         runner = ToolRunner(self._server, by_name, task.id, emit)
         runner.tools = await self._session.load_tools(runner)
         failures: list[Failure] = []
         if self._explorer:
-            failures += await self._explore_tools(self._explorer, task.query, runner, offered, emit)
+            failures += await explore(
+                self._explorer,
+                task.query,
+                [model_tool.specification for model_tool in offered],
+                runner.call_for_model,
+                max_calls=self._server.calls,
+                timeout_seconds=self._timeout_seconds,
+                source_name=self._server.source_name,
+                emit=emit,
+                material=describe_tools(offered),
+            )
         if not runner.answered_calls and (search := self._server.search):
             await runner.call_tool(search.tool, {**search.arguments, search.argument: task.query})
         items, omitted = build_evidence(self._server, runner.answered_calls, task, self._max_passages, self._clock())
@@ -127,33 +136,6 @@ class MCPRetriever:
             for name, tool in tools.items()
             if (search and name == search.tool) or (name in allowed if allowed is not None else _is_read_only(tool))
         }
-
-    async def _explore_tools(
-        self,
-        explorer: ToolExplorer,
-        query: str,
-        runner: ToolRunner,
-        model_tools: Sequence[ModelTool],
-        emit: EventEmitter,
-    ) -> list[Failure]:
-        """Let the model search; the results of its calls remain even if it fails."""
-        try:
-            async with deadline(self._timeout_seconds * TIMEOUT_FRACTION):
-                await explorer(
-                    query,
-                    [model_tool.specification for model_tool in model_tools],
-                    runner.call_for_model,
-                    self._server.calls,
-                    emit,
-                    describe_tools(model_tools),
-                )
-        except TimeoutError:
-            failure = ServiceError("timeout", "the search's time was over before the model was done")
-        except ServiceError as error:
-            failure = error
-        else:
-            return []
-        return [failure.to_failure("search", runner.server.source_name, query)]
 
 
 def _abbreviate(names: Sequence[str]) -> str:

@@ -20,11 +20,7 @@ from research.core.errors import ServiceError, error_from_status
 if TYPE_CHECKING:
     from langchain_core.messages import ToolMessage
     from langchain_core.tools import BaseTool
-    from langchain_mcp_adapters.interceptors import (
-        MCPToolCallRequest,
-        MCPToolCallResult,
-        ToolCallInterceptor,
-    )
+    from langchain_mcp_adapters.interceptors import MCPToolCallRequest, MCPToolCallResult, ToolCallInterceptor
     from mcp import ClientSession
     from mcp.types import ListToolsResult, Tool
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from research.core.errors import ServiceError, mask_secrets
+from research.core.events import ToolCalled
 from research.core.records import EventEmitter
 from research.core.tool_servers import ToolServer
-from research.sources.mcp_tools.evidence import result_text
+from research.sources.mcp_tools.evidence import ToolCall, result_text
 from research.sources.mcp_tools.rate_limit_errors import parse_rate_limit
 from research.sources.mcp_tools.session import ToolError, invoke
+from research.sources.tool_exploration import error_json
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -25,37 +27,6 @@ if TYPE_CHECKING:
 
 MAX_ANSWER_CHARS = 8_000  # of a result that a model reads
 MAX_ARGUMENT_CHARS = 20_000  # of a call's arguments as JSON
-ToolCaller = Callable[[str, Mapping[str, Any]], Awaitable[str]]
-
-
-class ToolExplorer(Protocol):
-    """A model that chooses and makes tool calls."""
-
-    async def __call__(
-        self,
-        query: str,
-        tools: Sequence[Mapping[str, Any]],
-        call: ToolCaller,
-        budget: int,
-        emit: EventEmitter,
-        material: str = "",
-    ) -> None:
-        """Make the tool calls that a query needs, at most `budget`.
-
-        `call` returns the text of a tool's result or error; `material` are the server's
-        descriptions of its tools.
-
-        Raises:
-            ServiceError: the model does not respond.
-        """
-
-
-class ToolCall(NamedTuple):
-    """A tool call with its result."""
-
-    tool: str
-    arguments: Mapping[str, Any]  # with keys masked
-    result: LenientCallToolResult
 
 
 @dataclass
@@ -81,7 +52,7 @@ class ToolRunner:
 
         arguments = _without_keys(request.args)
         shown = {name: str(value)[:80] for name, value in arguments.items()}
-        self.emit("tool", task=self.task_id, tool=request.name, arguments=shown)
+        self.emit(ToolCalled(task=self.task_id, tool=request.name, arguments=shown))
         try:
             result = cast("LenientCallToolResult", await handler(request))
             text = result_text(result)
@@ -130,8 +101,3 @@ def _without_keys(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return arguments with keys masked, for storage and display."""
     clean: Mapping[str, Any] = json.loads(mask_secrets(json.dumps(dict(arguments), default=str)))
     return clean
-
-
-def error_json(text: str) -> str:
-    """Return an error as JSON for the model."""
-    return json.dumps({"error": text}, ensure_ascii=False)

@@ -22,9 +22,9 @@ def _build_retriever(dependencies: Dependencies) -> Retriever:
                 max_retry_after_seconds=settings.retry_wait,
                 clock=clock,
             ),
-            FeedSearch(settings.feeds, timeout_seconds=min(settings.search_timeout / 4, 20.0), clock=clock),
+            FeedSearch(settings.feed_addresses, timeout_seconds=min(settings.search_timeout / 4, 20.0), clock=clock),
             GDELT(
-                is_enabled=settings.news_gdelt == "on" or settings.opened,
+                is_enabled=settings.news_gdelt or settings.open_sources,
                 base_url=settings.gdelt_url,
                 timeout_seconds=seconds,
                 max_retry_after_seconds=settings.retry_wait,
@@ -32,7 +32,7 @@ def _build_retriever(dependencies: Dependencies) -> Retriever:
             ),
         ],
         timeout_seconds=settings.search_timeout,
-        domain_verdicts=settings.verdicts,
+        domain_verdicts=settings.domain_statuses,
         clock=clock,
     )
 

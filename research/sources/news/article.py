@@ -12,9 +12,8 @@ from urllib.parse import urljoin, urlsplit
 from pydantic import field_validator
 
 from research.core.records import Record
-from research.core.text.publication_dates import MAX_DATE_CHARS, Timestamp, parse_publication_date
+from research.core.text.publication_dates import Timestamp, parse_publication_date
 from research.core.urls import encode_invisible, strip_www
-from research.http.sanitize import tidy_text, truncate_text
 from research.sources.news.time_window import TimeWindow
 
 MAX_TITLE_CHARS = 300  # characters kept of a title
@@ -25,27 +24,21 @@ class Article(Record):
     """A published piece of news. Texts are plain.
 
     `published` is the time of publication, or None if unknown; with `is_day_only` it is midnight of
-    the day of publication. `published_text` is the date in the provider's words. `seen_at` is the
-    time of a crawler's visit, which is no date of publication. `is_outside_window` marks an article
-    published outside the requested time. `score` is the provider's own relevance, on the provider's
-    scale.
+    the day of publication. `is_outside_window` marks an article published outside the requested
+    time.
     """
 
     url: str = ""
     title: str = ""
-    provider: str = ""  # tavily, gdelt, feeds
     outlet: str = ""
     text: str = ""  # a snippet or the full text
     published: datetime | None = None  # UTC
     is_day_only: bool = False
-    published_text: str = ""
-    seen_at: datetime | None = None  # UTC
-    score: float | None = None
     image: str = ""
     is_outside_window: bool = False
     evidence_ids: tuple[str, ...] = ()  # ids of the evidence it was made from
 
-    @field_validator("published", "seen_at")
+    @field_validator("published")
     @classmethod
     def _to_utc(cls, value: datetime | None) -> datetime | None:
         if value is not None and value.tzinfo is None:
@@ -60,12 +53,12 @@ class Article(Record):
     def with_published_date(self, text: object, retrieved: datetime) -> Article:
         """Return a copy with the publication date parsed from the provider's text."""
         moment = parse_publication_date(text, retrieved=retrieved).timestamp
-        update = {
-            "published": moment.utc if moment else None,
-            "is_day_only": bool(moment and moment.is_day_only),
-            "published_text": truncate_text(tidy_text(text), MAX_DATE_CHARS),
-        }
-        return self.model_copy(update=update)
+        return self.model_copy(
+            update={
+                "published": moment.utc if moment else None,
+                "is_day_only": bool(moment and moment.is_day_only),
+            }
+        )
 
     def with_window_check(self, window: TimeWindow | None) -> Article:
         """Return a copy whose `is_outside_window` is set for the window."""

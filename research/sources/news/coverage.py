@@ -23,8 +23,7 @@ from research.core.records import (
 from research.sources.news import story_figures
 from research.sources.news.article import Article
 from research.sources.news.sentiment import headline_tone
-from research.sources.news.stories import StoryCluster as Group
-from research.sources.news.stories import article_outlet, cluster_articles
+from research.sources.news.stories import StoryCluster, article_outlet, cluster_articles
 from research.sources.news.story_matching import match_stories
 
 MAX_STORIES = 400  # stories in a coverage
@@ -49,7 +48,7 @@ def build_coverage(evidence: Iterable[Evidence], as_of: datetime) -> NewsCoverag
     )
 
 
-def _story_record(cluster: Group, as_of: date) -> Story:
+def _story_record(cluster: StoryCluster, as_of: date) -> Story:
     latest = cluster.latest.day if cluster.latest else None
     return Story(
         id=cluster.id,
@@ -64,7 +63,7 @@ def _story_record(cluster: Group, as_of: date) -> Story:
     )
 
 
-def _outlet_records(clusters: Sequence[Group]) -> list[OutletSummary]:
+def _outlet_records(clusters: Sequence[StoryCluster]) -> list[OutletSummary]:
     """Return the outlets, those with most articles first, the unknown outlet last."""
     articles_by_outlet: dict[str, list[tuple[str, date | None]]] = defaultdict(list)
     for cluster in clusters:
@@ -122,15 +121,12 @@ def add_changes(
     story_by_evidence = {ref: story.id for story in coverage.stories for ref in story.evidence}
 
     def make_change(
-        kind: Literal["new", "grown", "gone", "figure"],
-        group: Group,
-        refs: Sequence[str],
-        **figures: Figure,
+        kind: Literal["new", "grown", "gone", "figure"], group: StoryCluster, refs: Sequence[str], **figures: Figure
     ) -> StoryChange:
         story = story_by_evidence.get((*refs, *_evidence_ids(group))[0], group.id)
         return StoryChange(kind=kind, story=story, headline=group.headline, evidence=tuple(refs), **figures)
 
-    def unknown_ids(group: Group) -> list[str]:
+    def unknown_ids(group: StoryCluster) -> list[str]:
         return [ref for ref in _evidence_ids(group) if ref not in known_ids]
 
     matched_new = {b for _, b in matches}
@@ -138,9 +134,9 @@ def add_changes(
     changes = [
         *(make_change("new", g, unknown_ids(g)) for b, g in enumerate(new) if b not in matched_new and unknown_ids(g)),
         *(
-            make_change("figure", new[b], (), before=was, after=now_)
+            make_change("figure", new[b], (), before=before, after=after)
             for a, b in matches
-            for was, now_ in story_figures.find_changed_figures(old[a], new[b])
+            for before, after in story_figures.find_changed_figures(old[a], new[b])
         ),
         *(make_change("grown", new[b], unknown_ids(new[b])) for _, b in matches if unknown_ids(new[b])),
         *(
@@ -152,7 +148,7 @@ def add_changes(
     return coverage.model_copy(update={"compared": previous.run.id, "changes": tuple(changes)})
 
 
-def _cluster_evidence(evidence: Iterable[Evidence]) -> tuple[Group, ...]:
+def _cluster_evidence(evidence: Iterable[Evidence]) -> tuple[StoryCluster, ...]:
     return cluster_articles([_to_article(e) for e in evidence if e.kind == "news" or e.published])
 
 
@@ -173,5 +169,5 @@ def _midnight(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
 
 
-def _evidence_ids(cluster: Group) -> tuple[str, ...]:
+def _evidence_ids(cluster: StoryCluster) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ref for item in cluster.articles for ref in item.evidence_ids))

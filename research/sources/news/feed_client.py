@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import zlib
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 from yarl import URL
 
-from research.core.errors import ServiceError, error_from_page_status
+from research.core.errors import REDIRECT_STATUSES, ServiceError, error_from_page_status
 from research.http.addresses import AddressValidator
-from research.http.bodies import ValidatingResolver, read_body
+from research.http.bodies import read_body
+from research.http.checked_requests import create_session, open_response
 
 USER_AGENT = "Sightline/1.0 (research desk; reads the feeds it is given)"
-_REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 _ACCEPT_HEADER = (
     "application/rss+xml, application/atom+xml, application/rdf+xml, application/feed+json, "
     "application/xml;q=0.9, text/xml;q=0.9, application/json;q=0.8, */*;q=0.5"
@@ -99,14 +96,13 @@ class FeedClient:
     async def _follow_redirects(self, target: URL, is_trusted: bool, headers: dict[str, str]) -> FeedResponse:
         first = target
         for _ in range(self._max_redirects + 1):
-            is_trusted = is_trusted and _is_same_origin(
-                target, first
-            )  # trust is lost for good after leaving the first origin
+            is_trusted = is_trusted and _is_same_origin(target, first)  # lost for good after leaving it
             if not is_trusted:
                 target = self._guard.check_url(str(target))
-            async with self._open_response(target, headers, is_trusted) as response:
+            session = self._get_session(is_trusted)
+            async with open_response(session, target, headers, hide_details=True) as response:
                 location = response.headers.get("Location", "")
-                if response.status not in _REDIRECT_STATUSES or not location:
+                if response.status not in REDIRECT_STATUSES or not location:
                     return await self._parse_response(response)
             target = _redirect_target(target, location)
         text = f"{target.host}: more than {self._max_redirects} redirects"
@@ -126,48 +122,11 @@ class FeedClient:
             last_modified=response.headers.get("Last-Modified", "")[:100],
         )
 
-    @asynccontextmanager
-    async def _open_response(
-        self, target: URL, headers: dict[str, str], is_trusted: bool
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
-        host = target.host
-        try:
-            session = self._get_session(is_trusted)
-            async with session.get(target, headers=headers, allow_redirects=False) as response:
-                yield response
-        except (aiohttp.ClientSSLError, ssl.SSLError) as error:
-            text = f"{host} has no certificate that holds"
-            raise ServiceError("unreachable", text, hint="tls") from error
-        except (aiohttp.ClientPayloadError, aiohttp.ClientResponseError, zlib.error) as error:
-            raise ServiceError("malformed", f"{host} sent what cannot be read") from error
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            if isinstance(error, TimeoutError):
-                raise
-            why = getattr(error, "strerror", None) or type(error).__name__
-            text = f"{host} could not be reached, or broke off: {why}"
-            raise ServiceError("unreachable", text, is_retryable=True) from error
-
     def _get_session(self, is_trusted: bool) -> aiohttp.ClientSession:
         """Return the session for trusted or untrusted addresses; trusted ones are not checked."""
         if is_trusted not in self._sessions:
-            guard_options = {
-                "resolver": ValidatingResolver(self._guard),
-                "use_dns_cache": False,
-                "socket_factory": self._guard.open_socket,
-            }
-            connector = aiohttp.TCPConnector(
-                ssl=self._tls_context or True,
-                limit=20,
-                **({} if is_trusted else guard_options),  # type: ignore[arg-type]
-            )
-            self._sessions[is_trusted] = aiohttp.ClientSession(
-                connector=connector,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=False,  # a proxy would bypass the guard
-                auto_decompress=False,
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
-                headers={"User-Agent": USER_AGENT, "Accept": _ACCEPT_HEADER, "Accept-Encoding": "gzip"},
-            )
+            headers = {"User-Agent": USER_AGENT, "Accept": _ACCEPT_HEADER}
+            self._sessions[is_trusted] = create_session(None if is_trusted else self._guard, headers, self._tls_context)
         return self._sessions[is_trusted]
 
 

@@ -23,22 +23,13 @@ from research.readers.pool import FETCH_POOL, MB, ParserError, ResourceLimits
 from research.readers.webpages import PageLimitError, check_page_limits
 from research.sources.news.article import MAX_TITLE_CHARS, Article, parse_web_address, url_host
 
-PROVIDER_NAME = "feeds"
 MAX_ITEMS = 5_000  # items read per feed
 MAX_LISTED_FEEDS = 500  # feeds read per list
 MAX_TEXT_CHARS = 2_000  # characters kept of an article
 MAX_MATCHED_CHARS = 600  # characters compared with a query
 
 # Exceptions that feedparser raises for badly broken XML.
-_PARSER_ERRORS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+_PARSER_ERRORS = (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -197,7 +188,6 @@ def _parse_entry(
     article = Article(
         url=link,
         title=_plain_text(entry.get("title")),
-        provider=PROVIDER_NAME,
         outlet=outlet or feed_title,
         text=max(texts, key=len),
         image=_entry_image(entry, base_url),
@@ -244,7 +234,6 @@ def _parse_json_item(
     article = Article(
         url=link,
         title=_plain_text(entry.get("title")),
-        provider=PROVIDER_NAME,
         outlet=feed_title,
         text=max((_plain_text(text, MAX_TEXT_CHARS) for text in texts), key=len),
         image=parse_web_address(entry.get("image"), base_url),

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from research.core.errors import ServiceError
-from research.core.records import EventEmitter, Failure, Picture, Readiness
+from research.core.records import EventEmitter, Failure, Readiness
 from research.core.text.tokenizer import detect_language, word_weights
 from research.http.sanitize import tidy_text
 from research.sources.news.article import Article
-from research.sources.news.feed_parser import PROVIDER_NAME, Feed, FeedItem, parse_feed, parse_feed_list
+from research.sources.news.feed_parser import Feed, FeedItem, parse_feed, parse_feed_list
 from research.sources.news.notes import make_note
-from research.sources.news.provider import NewsResult
+from research.sources.news.provider import NewsResult, article_pictures
 from research.sources.news.search_tools import NewsRequest
 from research.sources.news.similarity import cross_language_overlap, extract_features
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from research.sources.news.feed_client import FeedClient
 
 FEEDS_SETTING = "NEWS_FEEDS"
+PROVIDER_NAME = "feeds"
 MAX_CONCURRENT_FETCHES = 8  # feeds fetched concurrently
 MAX_FEEDS = 500
 CACHE_SECONDS = 300.0  # before a feed is fetched again
@@ -107,11 +108,6 @@ class FeedSearch:
             raise ServiceError(first.reason, text)
         now = self._clock()
         articles = await asyncio.to_thread(find_articles, feeds, tidy_text(query), request, now)
-        pictures = [
-            Picture(url=article.image, caption=article.title, page=article.url)
-            for article in articles
-            if request.tool.has_pictures
-        ]
         notes = [make_note("feeds", count=len(feeds))]
         language = detect_language(query)
         if foreign_count := sum(
@@ -120,7 +116,7 @@ class FeedSearch:
             notes.append(make_note("in English" if language == "zh" else "in Chinese", count=foreign_count))
         return NewsResult(
             articles=tuple(articles),
-            pictures=tuple(pictures),
+            pictures=article_pictures(articles) if request.tool.has_pictures else (),
             notes=tuple(notes),
             failures=tuple(failures),
         )

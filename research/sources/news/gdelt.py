@@ -14,15 +14,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from research.core.errors import ServiceError, error_from_status, parse_retry_after
-from research.core.records import EventEmitter, Picture, Readiness
-from research.core.text.publication_dates import parse_publication_date
+from research.core.records import EventEmitter, Readiness
 from research.core.text.tokenizer import detect_language
+from research.http.lazy_client import LazyClient
 from research.http.rate_limiter import RateLimiter
-from research.http.responses import convert_errors, read_streamed_body, ssl_context
+from research.http.responses import convert_errors, read_streamed_body
 from research.http.sanitize import keep_objects, remove_control_characters, tidy_text, truncate_text
 from research.sources.news.article import MAX_TITLE_CHARS, Article, parse_web_address, url_host
 from research.sources.news.notes import make_note
-from research.sources.news.provider import BACKOFF_SECONDS, MAX_RETRY_AFTER_SECONDS, NewsResult, retry
+from research.sources.news.provider import BACKOFF_SECONDS, MAX_RETRY_AFTER_SECONDS, NewsResult, article_pictures, retry
 from research.sources.news.search_tools import NewsRequest
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class GDELT:
         self._backoff_seconds = backoff_seconds
         self._max_retry_after_seconds = max_retry_after_seconds
         self._clock = clock
-        self._client: httpx.AsyncClient | None = None
+        self._client = LazyClient(headers={"User-Agent": USER_AGENT}, timeout=timeout_seconds)
 
     def readiness(self) -> Readiness:
         if self._is_enabled:
@@ -92,29 +92,21 @@ class GDELT:
             backoff_seconds=self._backoff_seconds,
             max_retry_after_seconds=self._max_retry_after_seconds,
         )
-        now = self._clock()
         rows = keep_objects(response.get("articles"))
-        articles = [article for row in rows if (article := _parse_article(row, now))]
+        articles = [article for row in rows if (article := _parse_article(row))]
         candidates = [article for article in articles if article.image or not request.tool.has_pictures]
         selected = list({article.url: article for article in reversed(candidates)}.values())[::-1]
         selected = selected[: request.tool.max_results]
-        pictures = [
-            Picture(url=article.image, caption=article.title, page=article.url)
-            for article in selected
-            if request.tool.has_pictures
-        ]
         keys = ("seen", "seen days") if request.start_date else ("seen",)
         return NewsResult(
             articles=tuple(selected),
-            pictures=tuple(pictures),
+            pictures=article_pictures(selected) if request.tool.has_pictures else (),
             executed_query="" if parameters["query"] == query else parameters["query"],
             notes=tuple(make_note(key) for key in keys),
         )
 
     async def close(self) -> None:
-        client, self._client = self._client, None
-        if client:
-            await client.aclose()
+        await self._client.close()
 
     def _query_parameters(self, query: str, request: NewsRequest) -> dict[str, str]:
         row_factor = 4 if request.tool.has_pictures else 1  # not every article has an image
@@ -135,21 +127,13 @@ class GDELT:
 
     async def _request(self, parameters: dict[str, str], emit: EventEmitter) -> dict[str, Any]:
         await self._rate_limiter.acquire(self.name, emit, MAX_QUEUE_SECONDS)
+        url = f"{self._base_url}/api/v2/doc/doc"
         async with (
             convert_errors("GDELT", self._timeout_seconds),
-            self._open_stream(parameters) as response,
+            self._client.get().stream("GET", url, params=parameters) as response,
         ):
             body = await read_streamed_body(response, "GDELT", MAX_RESPONSE_BYTES)
         return parse_response(response, body)
-
-    def _open_stream(self, parameters: dict[str, str]) -> Any:
-        if self._client is None:
-            import httpx
-
-            self._client = httpx.AsyncClient(
-                headers={"User-Agent": USER_AGENT}, timeout=self._timeout_seconds, verify=ssl_context()
-            )
-        return self._client.stream("GET", f"{self._base_url}/api/v2/doc/doc", params=parameters)
 
 
 def remove_operators(query: str) -> str:
@@ -188,17 +172,14 @@ def parse_response(response: httpx.Response, body: bytes) -> dict[str, Any]:
     return document
 
 
-def _parse_article(row: dict[str, Any], retrieved: datetime) -> Article | None:
+def _parse_article(row: dict[str, Any]) -> Article | None:
     url = parse_web_address(row.get("url"))
     title = truncate_text(" ".join(remove_control_characters(row.get("title")).split()), MAX_TITLE_CHARS)
     if not url or not title:
         return None
-    seen = parse_publication_date(row.get("seendate"), retrieved=retrieved).timestamp
     return Article(
         url=url,
         title=title,
-        provider=GDELT.name,
         outlet=truncate_text(tidy_text(row.get("domain")), MAX_TITLE_CHARS) or url_host(url),
-        seen_at=seen.utc if seen else None,
         image=parse_web_address(row.get("socialimage")),
     )

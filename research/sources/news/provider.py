@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from research.core.errors import ServiceError
+from research.core.events import RetryScheduled
 from research.core.records import EventEmitter, Failure, Picture, Readiness
 from research.sources.news.article import Article
 from research.sources.news.notes import Note
@@ -36,6 +37,11 @@ class NewsResult:
     failures: tuple[Failure, ...] = ()
 
 
+def article_pictures(articles: Iterable[Article]) -> tuple[Picture, ...]:
+    """Return the images of articles."""
+    return tuple(Picture(url=article.image, caption=article.title, page=article.url) for article in articles)
+
+
 class NewsProvider(Protocol):
     """A provider of news search. Belongs to the event loop on which it is first used."""
 
@@ -62,7 +68,6 @@ async def retry(
     provider_name: str,
     emit: EventEmitter,
     *,
-    max_attempts: int = MAX_ATTEMPTS,
     backoff_seconds: float = BACKOFF_SECONDS,
     max_retry_after_seconds: float = MAX_RETRY_AFTER_SECONDS,
 ) -> _T:
@@ -71,18 +76,17 @@ async def retry(
     Raises:
         ServiceError: of the last attempt.
     """
-    for attempt in range(1, max_attempts + 1):
+    for attempt in range(1, MAX_ATTEMPTS + 1):
         try:
             return await call()
         except ServiceError as error:
-            wait = (
-                backoff_seconds * 2 ** (attempt - 1) if error.retry_after_seconds is None else error.retry_after_seconds
-            )
-            if error.retry_after_seconds is not None and wait > max_retry_after_seconds:
+            wait = error.retry_after_seconds
+            if wait is not None and wait > max_retry_after_seconds:
                 text = f"{error.message} (possible again in {wait:g} s)"
                 raise ServiceError(error.reason, text, hint=error.hint) from error
-            if attempt == max_attempts or not error.is_retryable:
+            wait = backoff_seconds * 2 ** (attempt - 1) if wait is None else wait
+            if attempt == MAX_ATTEMPTS or not error.is_retryable:
                 raise
-            emit("waiting", stage="search", seconds=wait, reason=error.reason, what=provider_name)
+            emit(RetryScheduled(stage="search", service=provider_name, reason=error.reason, seconds=wait))
         await asyncio.sleep(wait)
     raise AssertionError("at least one attempt is made")

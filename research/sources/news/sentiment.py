@@ -22,12 +22,8 @@ _NEGATION_WINDOW_CHARS = 6
 
 @cache
 def _load_words(kind: str, language: Language) -> tuple[str, ...]:
-    matching_rows = (
-        words
-        for row_kind, row_language, words in data.rows("tones.tsv")
-        if (row_kind, row_language) == (kind, language)
-    )
-    return tuple(word for words in matching_rows for word in words.split())
+    rows = data.rows("tones.tsv")
+    return tuple(word for *key, words in rows if key == [kind, language] for word in words.split())
 
 
 @cache
@@ -66,8 +62,7 @@ def _score_english(text: str) -> Iterator[int]:
     values = [_english_values().get(stem(word.removesuffix("'s")), 0) for word in words]
     negated = [word in _load_words("negated", "en") or word.endswith("n't") for word in words]
     for index, value in enumerate(values):
-        negates_following = negated[index] and any(
-            values[index + 1 : index + 1 + _NEGATION_WINDOW_WORDS]
-        )  # such a word, as "ends", has no value of its own
+        # A word such as "ends", which negates following ones, has no value of its own.
+        negates_following = negated[index] and any(values[index + 1 : index + 1 + _NEGATION_WINDOW_WORDS])
         if value and not negates_following:
             yield -value if any(negated[max(0, index - _NEGATION_WINDOW_WORDS) : index]) else value

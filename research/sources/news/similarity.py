@@ -284,10 +284,8 @@ class SimilarityModel:
         self._token_counts = Counter(token for tokens in self.shared_tokens for token in tokens)
         # Weights and the sets of each article are reused for every pair.
         self._cached_rarity = cache(self.token_rarity)
-        term_weight, token_weight = (
-            cache(lambda word: self.term_rarity(word) ** 2),
-            cache(lambda t: self.token_rarity(t) ** 2),
-        )
+        term_weight = cache(lambda word: self.term_rarity(word) ** 2)
+        token_weight = cache(lambda token: self.token_rarity(token) ** 2)
         self._term_sets = [_WeightedSet(article.terms, term_weight) for article in articles]
         self._title_term_sets = [_WeightedSet(article.title_terms, term_weight) for article in articles]
         self._token_sets = [_WeightedSet(tokens, token_weight) for tokens in self.shared_tokens]
@@ -330,9 +328,8 @@ class SimilarityModel:
         """Return the probability that two articles report the same event."""
         *weights, bias = _load_weights()[weight_set(self._articles[first], self._articles[second])]
         features = self.pair_features(first, second, days_apart)
-        return 1 / (
-            1 + math.exp(-bias - sum(weight * feature for weight, feature in zip(weights, features, strict=True)))
-        )
+        evidence = bias + sum(weight * feature for weight, feature in zip(weights, features, strict=True))
+        return 1 / (1 + math.exp(-evidence))
 
 
 def _find_latin_names(article: ArticleFeatures, names: Iterable[str]) -> frozenset[str]:

@@ -296,21 +296,16 @@ def _merge_by_url(items: Sequence[Article]) -> list[Article]:
 
 
 def _merge_same_url(same: list[Article]) -> Article:
-    dated = sorted((item for item in same if item.published), key=lambda i: (_time_order(i), i.published_text))
-    first = dated[0] if dated else max(same, key=lambda i: i.published_text)
+    first = min(same, key=_time_order)
 
     def longest(name: str) -> str:
         return str(max((getattr(item, name) for item in same), key=lambda s: (len(s), s)))
 
     return Article(
-        **{name: longest(name) for name in ("title", "outlet", "text", "image", "provider")},
+        **{name: longest(name) for name in ("title", "outlet", "text")},
         url=min(item.url for item in same),
         published=first.published,
         is_day_only=first.is_day_only,
-        published_text=first.published_text,
-        is_outside_window=all(item.is_outside_window for item in same),
-        seen_at=min((item.seen_at for item in same if item.seen_at), default=None),
-        score=max((item.score for item in same if item.score is not None), default=None),
         evidence_ids=tuple(dict.fromkeys(evidence_id for item in same for evidence_id in item.evidence_ids)),
     )
 

@@ -39,7 +39,7 @@ def stories_json(text: str, now: datetime | None = None) -> str:
         item, problem = _parse_article(row, index, now)
         items.append(item)
         if problem not in ("", "missing"):
-            unread.append({"item": index, "published": item.published_text, "why": problem})
+            unread.append({"item": index, "published": row["published"], "why": problem})
     stories = cluster_articles(items)
     document = {
         "items": len(items),
@@ -88,7 +88,6 @@ def _parse_article(row: Any, index: int, now: datetime | None) -> tuple[Article,
         text=values["text"],
         published=moment.utc if moment else None,
         is_day_only=bool(moment and moment.is_day_only),
-        published_text=values["published"],
     ), parsed_date.problem
 
 

@@ -15,7 +15,8 @@ from research.citations.figure_comparison import (
     find_figures,
     group_disagreements,
 )
-from research.citations.mentions import find_mentions, is_same_quantity_in_story
+from research.citations.mention_comparison import is_same_quantity_in_story
+from research.citations.mentions import find_mentions
 from research.core.records import Figure, StoryConflict
 from research.sources.news.article import Article
 from research.sources.news.stories import StoryCluster, article_outlet

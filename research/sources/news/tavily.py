@@ -6,7 +6,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from research.core.records import EventEmitter, Picture, Readiness, Usage
+from research.core.events import UsageRecorded
+from research.core.records import EventEmitter, Picture, Readiness
 from research.http.sanitize import MAX_SNIPPET_CHARS, keep_objects, tidy_text, truncate_text
 from research.http.tavily import MAX_QUERY_CHARS, TavilyClient
 from research.sources.news.article import MAX_TITLE_CHARS, Article, parse_web_address, url_host
@@ -49,7 +50,7 @@ class TavilyNews:
             backoff_seconds=self._backoff_seconds,
             max_retry_after_seconds=self._max_retry_after_seconds,
         )
-        emit("usage", **Usage(stage="search", model=self.name, searches=1).model_dump(mode="json"))
+        emit(UsageRecorded(stage="search", model=self.name, searches=1))
         now = self._clock()
         window = request.time_window(now)
         rows = keep_objects(response.get("results"))
@@ -73,14 +74,11 @@ def _parse_article(row: dict[str, Any], retrieved: datetime) -> Article | None:
     url = parse_web_address(row.get("url"))
     if not url:
         return None
-    score = row.get("score")
     return Article(
         url=url,
         title=truncate_text(" ".join(tidy_text(row.get("title")).split()), MAX_TITLE_CHARS),
-        provider=TavilyNews.name,
         outlet=url_host(url),
         text=truncate_text(tidy_text(row.get("content")), MAX_SNIPPET_CHARS),
-        score=float(score) if isinstance(score, int | float) else None,
     ).with_published_date(row.get("published_date"), retrieved)
 
 

@@ -26,10 +26,10 @@ def _build_retriever(dependencies: Dependencies) -> Retriever:
             arxiv.ArXiv(client(settings.arxiv_url or arxiv.BASE_URL)),
             pubmed.PubMed(client(settings.pubmed_url or pubmed.BASE_URL)),
         ],
-        is_enabled=settings.opened,
+        is_enabled=settings.open_sources,
         max_results=settings.results_per_search,
         timeout_seconds=settings.search_timeout,
-        domain_verdicts=settings.verdicts,
+        domain_verdicts=settings.domain_statuses,
         clock=dependencies.clock,
     )
 
@@ -40,7 +40,7 @@ SOURCE = Source(
     prompt_phrase="abstracts of scholarly papers, mostly in English",
     build=_build_retriever,
     icon="article",
-    is_default=lambda standing: standing.state == "live",
+    is_default=lambda status: status.state == "live",
     is_cacheable=True,
     test_query="penicillin",
     setup_commands=("", "export SIGHTLINE_OPEN_SOURCES=on"),

@@ -13,7 +13,7 @@ from research.core.errors import ServiceError
 from research.core.records import Author, EventEmitter
 from research.http.client import ServiceClient
 from research.http.rate_limiter import RateLimiter
-from research.sources.papers.provider import MAX_QUEUE_SECONDS, extract_terms
+from research.sources.papers.provider import MAX_QUEUE_SECONDS, PaperProvider, extract_terms
 from research.sources.papers.work import (
     MAX_AUTHORS,
     Work,
@@ -30,13 +30,13 @@ _ATOM_NAMESPACE, _ARXIV_NAMESPACE = "{http://www.w3.org/2005/Atom}", "{http://ar
 _ID_PATTERN = re.compile(r"https?://arxiv\.org/abs/(?P<id>[\w.-]+?(?:/\d+)?)(?:v\d+)?", re.A)
 
 
-class ArXiv:
+class ArXiv(PaperProvider):
     """Searches the metadata of preprints for all words of a query."""
 
     name = "arxiv"
 
     def __init__(self, client: ServiceClient, rate_limiter: RateLimiter = RATE_LIMITER) -> None:
-        self._client = client
+        super().__init__(client)
         self._rate_limiter = rate_limiter
 
     async def search(self, query: str, limit: int, emit: EventEmitter) -> list[Work]:
@@ -55,9 +55,6 @@ class ArXiv:
             if "arxiv.org/api/errors" in _find_text(entry, f"{_ATOM_NAMESPACE}id"):  # errors come with HTTP 200
                 raise ServiceError("refused", f"arXiv: {_find_text(entry, f'{_ATOM_NAMESPACE}summary')}")
         return [work for entry in entries if (work := _parse_work(entry))]
-
-    async def close(self) -> None:
-        await self._client.close()
 
 
 def _parse_work(entry: Any) -> Work | None:

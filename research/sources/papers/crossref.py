@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from research.core.records import Author, EventEmitter, PublicationNotice
-from research.http.client import ServiceClient
-from research.http.sanitize import keep_objects, remove_control_characters, truncate_text
-from research.sources.papers.provider import MAX_QUERY_CHARS, require_rows
+from research.http.sanitize import as_object, keep_objects, remove_control_characters, truncate_text
+from research.sources.papers.provider import MAX_QUERY_CHARS, PaperProvider, require_rows
 from research.sources.papers.work import (
     MAX_AUTHORS,
     NOTICE_BY_TYPE,
@@ -30,19 +29,13 @@ from research.sources.papers.work import (
 )
 
 BASE_URL = "https://api.crossref.org"
-_PART_TYPES = (
-    "component",
-    "peer-review",
-)  # such as a figure, or a review of a work
+_PART_TYPES = ("component", "peer-review")  # such as a figure, or a review of a work
 
 
-class Crossref:
+class Crossref(PaperProvider):
     """Searches the metadata of works: titles, authors, journals."""
 
     name = "crossref"
-
-    def __init__(self, client: ServiceClient) -> None:
-        self._client = client
 
     async def search(self, query: str, limit: int, emit: EventEmitter) -> list[Work]:
         parameters = {
@@ -51,13 +44,8 @@ class Crossref:
             "mailto": self._client.contact,
         }
         answer = await self._client.get_json("Crossref", "/works", parameters)
-        message = answer.get("message")
-        items = message.get("items") if isinstance(message, dict) else None
-        rows = require_rows(items, "Crossref")[: 2 * limit]
+        rows = require_rows(as_object(answer.get("message")).get("items"), "Crossref")[: 2 * limit]
         return [work for row in rows if (work := _parse_work(row))][:limit]
-
-    async def close(self) -> None:
-        await self._client.close()
 
 
 def _parse_work(row: dict[str, Any]) -> Work | None:
@@ -105,8 +93,8 @@ def _parse_author(row: dict[str, Any]) -> Author:
 
 
 def _parse_date(value: object) -> Any:
-    parts = value.get("date-parts") if isinstance(value, dict) else None
-    return parse_date_parts(parts[0] if isinstance(parts, list) and parts and isinstance(parts[0], list) else [])
+    parts = _first_item(as_object(value).get("date-parts"))
+    return parse_date_parts(parts if isinstance(parts, list) else [])
 
 
 def _first_item(value: object) -> object:

@@ -10,8 +10,8 @@ from typing import Any
 
 from research.core.records import Author, EventEmitter
 from research.http.client import ServiceClient
-from research.http.sanitize import MAX_SNIPPET_CHARS, keep_objects, remove_control_characters, truncate_text
-from research.sources.papers.provider import extract_terms, require_rows
+from research.http.sanitize import MAX_SNIPPET_CHARS, as_object, keep_objects, remove_control_characters, truncate_text
+from research.sources.papers.provider import PaperProvider, extract_terms, require_rows
 from research.sources.papers.work import (
     MAX_AUTHORS,
     Work,
@@ -32,14 +32,15 @@ SELECTED_FIELDS = (
 MAX_ABSTRACT_WORDS = 5_000
 
 
-class OpenAlex:
+class OpenAlex(PaperProvider):
     """Searches titles, abstracts and full texts."""
 
     name = "openalex"
 
     def __init__(self, client: ServiceClient, key: str = "") -> None:
         """`key` is free and raises the daily limit of searches."""
-        self._client, self._key = client, key
+        super().__init__(client)
+        self._key = key
 
     async def search(self, query: str, limit: int, emit: EventEmitter) -> list[Work]:
         if not (terms := extract_terms(query)):
@@ -55,34 +56,28 @@ class OpenAlex:
         rows = require_rows(answer.get("results"), "OpenAlex")[: 2 * limit]
         return [work for row in rows if (work := _parse_work(row))][:limit]
 
-    async def close(self) -> None:
-        await self._client.close()
-
 
 def _parse_work(row: dict[str, Any]) -> Work | None:
     title, notice = parse_title(row.get("display_name"))
     year, day = parse_date_parts(remove_control_characters(row.get("publication_date")).split("-"))
-    primary_location, open_access_location = (
-        _as_dict(row.get("primary_location")),
-        _as_dict(row.get("best_oa_location")),
-    )
+    primary_location, open_location = (as_object(row.get(key)) for key in ("primary_location", "best_oa_location"))
     authorships = keep_objects(row.get("authorships"))[:MAX_AUTHORS]
-    names = [parse_name(_as_dict(authorship.get("author")).get("display_name")) for authorship in authorships]
+    names = [parse_name(as_object(authorship.get("author")).get("display_name")) for authorship in authorships]
     work = Work(
         title=title,
         provider=OpenAlex.name,
         doi=parse_doi(row.get("doi")),
         page_url=parse_url(primary_location.get("landing_page_url")) or parse_url(row.get("id")),
         full_text_url=_first_url(
-            open_access_location.get("pdf_url"),
-            open_access_location.get("landing_page_url"),
-            _as_dict(row.get("open_access")).get("oa_url"),
+            open_location.get("pdf_url"),
+            open_location.get("landing_page_url"),
+            as_object(row.get("open_access")).get("oa_url"),
         ),
         abstract=_parse_abstract(row.get("abstract_inverted_index")),
         authors=tuple(Author(name=name) for name in names if name),
         year=parse_date_parts([row.get("publication_year")])[0] or year,
         published=None if day and (day.month, day.day) == (1, 1) else day,
-        venue=parse_name(_as_dict(primary_location.get("source")).get("display_name")),
+        venue=parse_name(as_object(primary_location.get("source")).get("display_name")),
         language=remove_control_characters(row.get("language"))[:2].lower(),
         citation_count=parse_count(row.get("cited_by_count")),
         notice="retracted" if row.get("is_retracted") is True else notice,
@@ -94,7 +89,7 @@ def _parse_abstract(index: object) -> str:
     """Return the text of an inverted index."""
     placed = [
         (position, remove_control_characters(word))
-        for word, positions in _as_dict(index).items()
+        for word, positions in as_object(index).items()
         if isinstance(positions, list)
         for position in positions[:MAX_ABSTRACT_WORDS]
         if isinstance(position, int)
@@ -105,7 +100,3 @@ def _parse_abstract(index: object) -> str:
 
 def _first_url(*values: object) -> str:
     return next(filter(None, map(parse_url, values)), "")
-
-
-def _as_dict(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

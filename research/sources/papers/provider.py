@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Protocol
+from typing import Any
 
 from research.core.errors import ServiceError
 from research.core.records import EventEmitter
 from research.core.text.tokenizer import word_weights
+from research.http.client import ServiceClient
 from research.http.sanitize import keep_objects
 from research.sources.papers.work import Work
 
@@ -19,12 +20,13 @@ _WORD_PATTERN = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _SHORT_TERM_PATTERN = re.compile(r"\d|[B-HJ-Z]")  # vitamin D, type 2
 
 
-class PaperProvider(Protocol):
-    """A catalogue of scholarly works."""
+class PaperProvider:
+    """A catalogue of scholarly works, searched through a client that it owns."""
 
-    @property
-    def name(self) -> str:
-        """One of openalex, crossref, arxiv, pubmed."""
+    name: str  # one of openalex, crossref, arxiv, pubmed
+
+    def __init__(self, client: ServiceClient) -> None:
+        self._client = client
 
     async def search(self, query: str, limit: int, emit: EventEmitter) -> list[Work]:
         """Return at most `limit` works, best first.
@@ -32,9 +34,11 @@ class PaperProvider(Protocol):
         Raises:
             ServiceError: the search failed.
         """
+        raise NotImplementedError
 
     async def close(self) -> None:
         """Close the connections."""
+        await self._client.close()
 
 
 def extract_terms(query: str) -> list[str]:

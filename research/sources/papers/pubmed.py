@@ -13,7 +13,7 @@ from research.core.records import Author, EventEmitter
 from research.http.client import ServiceClient
 from research.http.rate_limiter import RateLimiter
 from research.http.sanitize import MAX_SNIPPET_CHARS, remove_control_characters, tidy_text, truncate_text
-from research.sources.papers.provider import MAX_QUEUE_SECONDS, extract_terms
+from research.sources.papers.provider import MAX_QUEUE_SECONDS, PaperProvider, extract_terms
 from research.sources.papers.work import (
     MAX_AUTHORS,
     NOTICE_BY_TYPE,
@@ -32,13 +32,13 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _LANGUAGE_CODES = {"eng": "en", "chi": "zh"}  # the languages that the application distinguishes
 
 
-class PubMed:
+class PubMed(PaperProvider):
     """Searches the literature of medicine and the life sciences."""
 
     name = "pubmed"
 
     def __init__(self, client: ServiceClient, rate_limiter: RateLimiter = RATE_LIMITER) -> None:
-        self._client = client
+        super().__init__(client)
         self._rate_limiter = rate_limiter
 
     async def search(self, query: str, limit: int, emit: EventEmitter) -> list[Work]:
@@ -64,9 +64,6 @@ class PubMed:
             "PubmedArticleSet",
         )
         return [work for record in articles.findall("PubmedArticle")[:limit] if (work := _parse_work(record))]
-
-    async def close(self) -> None:
-        await self._client.close()
 
 
 def _parse_work(record: Any) -> Work | None:

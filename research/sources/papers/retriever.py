@@ -17,11 +17,11 @@ from research.core.errors import ServiceError
 from research.core.records import EventEmitter, Failure, Finding, Readiness, Task
 from research.http.failover import failed_finding
 from research.http.sanitize import tidy_text
+from research.sources.base import OPEN_SOURCES_SETTING
 from research.sources.domain_ranking import apply_domain_rules
 from research.sources.papers.provider import PaperProvider
 from research.sources.papers.work import Work, merge_works, work_evidence
 
-OPEN_SOURCES_SETTING = "SIGHTLINE_OPEN_SOURCES"
 TIMEOUT_FRACTION = 0.95  # of the search deadline, so that a search ends in time and keeps its results
 
 

@@ -30,7 +30,7 @@ MAX_TITLE_CHARS = 500
 MAX_NAME_CHARS = 120  # of an author or a venue
 MAX_AUTHORS = 100  # of one work
 NOTICE_BY_TYPE: dict[str, PublicationNotice] = {
-    said: cast("PublicationNotice", own) for said, own in data.rows("notices.tsv")
+    update_type: cast("PublicationNotice", notice) for update_type, notice in data.rows("notices.tsv")
 }
 NOTICE_SEVERITY: tuple[PublicationNotice, ...] = get_args(PublicationNotice)  # ascending
 

@@ -15,7 +15,7 @@ def _build_retriever(dependencies: Dependencies) -> Retriever:
         timeout_seconds=settings.search_timeout,
         parse_query=dependencies.parse_place_query,
         explorer=models.explore if models else None,
-        max_calls=settings.amap_calls,
+        max_calls=settings.amap_tool_calls,
         clock=dependencies.clock,
     )
 
@@ -30,7 +30,7 @@ SOURCE = Source(
     "unless the question wants such places",
     build=_build_retriever,
     icon="map",
-    is_default=lambda standing: standing.state != "missing",
+    is_default=lambda status: status.state != "missing",
     query_type="place",
     result_type="places",
     setup_commands=("export AMAP_MAPS_API_KEY=YOUR_KEY", "export SIGHTLINE_OPEN_SOURCES=on"),

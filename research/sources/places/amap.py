@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
-import ssl
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import httpx
@@ -20,13 +17,22 @@ import httpx
 from research.core.coordinates import amap_coordinate_system
 from research.core.errors import ServiceError, connection_hint, error_from_status, register_secrets
 from research.core.records import FailureHint, FailureReason
+from research.http.lazy_client import LazyClient
+from research.http.sanitize import as_object, keep_objects
 from research.sources.places import kinds
+from research.sources.places.tool_responses import MAX_PHOTOS, as_integer, as_number, as_text, parse_degrees
+from research.sources.places.tools import RoutingMode
 
 BASE_URL = "https://restapi.amap.com"
 USER_AGENT = "Sightline/1.0"
-PAGE_SIZE = 25  # Amap's maximum
-MAX_PHOTOS = 5
+_FIRST_PAGE = {"extensions": "all", "offset": "25", "page": "1"}  # 25 places are Amap's maximum
 
+_ROUTE_PATHS: dict[RoutingMode, str] = {
+    "walking": "v3/direction/walking",
+    "driving": "v3/direction/driving",
+    "bicycling": "v4/direction/bicycling",
+    "transit": "v3/direction/transit/integrated",
+}
 # Amap's error codes. Any other code is classified by its first digit, see `_service_error`.
 _DAILY_QUOTA_CODES = frozenset({"10003", "10010", "10029", "10044", "10045", "40000", "40002", "40003"})
 _RATE_LIMIT_CODES = frozenset({"10004", "10014", "10019", "10020", "10021"})
@@ -51,7 +57,7 @@ class AmapBackend:
         self._key = key
         self._base_url = base_url.strip().rstrip("/") or BASE_URL
         self._timeout_seconds = timeout_seconds
-        self._client: httpx.AsyncClient | None = None
+        self._client = LazyClient(headers={"User-Agent": USER_AGENT}, timeout=timeout_seconds)
         register_secrets([key])
         logger = logging.getLogger("httpx")  # at INFO it logs every URL, with the key
         if logger.level < logging.WARNING:
@@ -65,23 +71,23 @@ class AmapBackend:
             if error.reason != "empty":  # Amap's response to some unknown addresses
                 raise
             body = {}
-        areas = [_parse_area(row) for row in _as_rows(body.get("geocodes")) if _parse_location(row)]
+        areas = [_parse_area(row) for row in keep_objects(body.get("geocodes")) if _parse_location(row)]
         return self._with_source({"return": areas})
 
     async def reverse_geocode(self, location: str) -> dict[str, Any]:
         """Return the address at a point."""
         body = await self._request("v3/geocode/regeo", location=location)
-        address = _as_mapping(body.get("regeocode"))
-        components = _as_mapping(address.get("addressComponent"))
-        if not _as_text(address.get("formatted_address")) and not _as_text(components.get("province")):
+        address = as_object(body.get("regeocode"))
+        components = as_object(address.get("addressComponent"))
+        if not as_text(address.get("formatted_address")) and not as_text(components.get("province")):
             raise ServiceError("empty", "Amap: no address at this point")
-        street_number = _as_mapping(components.get("streetNumber"))
+        street_number = as_object(components.get("streetNumber"))
         names = ("country", "province", "city", "citycode", "district", "adcode", "township")
         return self._with_source(
-            {"formatted_address": _as_text(address.get("formatted_address"))}
-            | {name: _as_text(components.get(name)) for name in names}
-            | {"city": _as_text(components.get("city")) or _as_text(components.get("province"))}
-            | {"street": _as_text(street_number.get("street")), "number": _as_text(street_number.get("number"))}
+            {"formatted_address": as_text(address.get("formatted_address"))}
+            | {name: as_text(components.get(name)) for name in names}
+            | {"city": as_text(components.get("city")) or as_text(components.get("province"))}
+            | {"street": as_text(street_number.get("street")), "number": as_text(street_number.get("number"))}
             | {"location": location}
         )
 
@@ -94,9 +100,7 @@ class AmapBackend:
             keywords=keywords,
             types=_type_codes(keywords),
             sortrule="distance",
-            extensions="all",
-            offset=str(PAGE_SIZE),
-            page="1",
+            **_FIRST_PAGE,
         )
         return self._build_places(body)
 
@@ -108,52 +112,53 @@ class AmapBackend:
             city=city,
             types=types or _type_codes(keywords),
             citylimit="true" if city else "",
-            extensions="all",
-            offset=str(PAGE_SIZE),
-            page="1",
+            **_FIRST_PAGE,
         )
         return self._build_places(body)
 
     async def fetch_details(self, id: str) -> dict[str, Any]:
         """Return a place by its id."""
         body = await self._request("v3/place/detail", id=id, extensions="all")
-        for row in _as_rows(body.get("pois")):
+        for row in keep_objects(body.get("pois")):
             if _parse_location(row):
                 return self._with_source(_parse_place(row))
         raise ServiceError("empty", "Amap: no place has this id")
 
-    async def fetch_walking_route(self, origin: str, destination: str) -> dict[str, Any]:
-        return await self._fetch_route("v3/direction/walking", origin, destination)
-
-    async def fetch_driving_route(self, origin: str, destination: str) -> dict[str, Any]:
-        return await self._fetch_route("v3/direction/driving", origin, destination, extensions="base")
-
-    async def fetch_cycling_route(self, origin: str, destination: str) -> dict[str, Any]:
-        return await self._fetch_route("v4/direction/bicycling", origin, destination)
-
-    async def fetch_transit_route(self, origin: str, destination: str, city: str, cityd: str) -> dict[str, Any]:
-        return await self._fetch_route("v3/direction/transit/integrated", origin, destination, city=city, cityd=cityd)
+    async def fetch_route(
+        self, mode: RoutingMode, origin: str, destination: str, city: str = "", cityd: str = ""
+    ) -> dict[str, Any]:
+        """Return the routes between two points; public transport needs the cities of both."""
+        extensions = "base" if mode == "driving" else ""
+        body = await self._request(
+            _ROUTE_PATHS[mode], origin=origin, destination=destination, city=city, cityd=cityd, extensions=extensions
+        )
+        route = as_object(body.get("route")) or as_object(body.get("data"))
+        key = "transits" if "transits" in route else "paths"
+        routes = [_drop_empty(_convert_numbers(item)) for item in keep_objects(route.get(key))]
+        if not routes:
+            raise ServiceError("empty", "Amap: no route between these points")
+        return self._with_source({"route": {"origin": origin, "destination": destination, key: routes}})
 
     async def measure_distances(self, origins: str, destination: str, type: str = "1") -> dict[str, Any]:
         """Return metres and seconds from each of several points to one destination."""
         body = await self._request("v3/distance", origins=origins, destination=destination, type=type)
         results = [
             {
-                "origin_id": _as_text(row.get("origin_id")),
-                "dest_id": _as_text(row.get("dest_id")),
-                "distance": _as_integer(row.get("distance")),
-                "duration": _as_integer(row.get("duration")),
+                "origin_id": as_text(row.get("origin_id")),
+                "dest_id": as_text(row.get("dest_id")),
+                "distance": as_integer(row.get("distance")),
+                "duration": as_integer(row.get("duration")),
             }
-            for row in _as_rows(body.get("results"))
+            for row in keep_objects(body.get("results"))
         ]
         return self._with_source({"results": results})
 
     async def fetch_forecast(self, city: str) -> dict[str, Any]:
         """Return the forecast for a city, given by name or adcode."""
         body = await self._request("v3/weather/weatherInfo", city=city, extensions="all")
-        for row in _as_rows(body.get("forecasts")):
-            if casts := _as_rows(row.get("casts")):
-                header = {name: _as_text(row.get(name)) for name in ("city", "adcode", "reporttime")}
+        for row in keep_objects(body.get("forecasts")):
+            if casts := keep_objects(row.get("casts")):
+                header = {name: as_text(row.get(name)) for name in ("city", "adcode", "reporttime")}
                 return self._with_source(header | {"forecasts": _drop_empty(casts)})
         raise ServiceError("empty", "Amap: no weather for this city")
 
@@ -161,27 +166,15 @@ class AmapBackend:
         """Return the approximate location of an IP address."""
         body = await self._request("v3/ip", ip=ip)
         names = ("province", "city", "adcode", "rectangle")
-        area = {name: _as_text(body.get(name)) for name in names}
+        area = {name: as_text(body.get(name)) for name in names}
         if not area["adcode"]:
             raise ServiceError("empty", "Amap: no place for this IP address")
         return self._with_source(area)
 
     async def close(self) -> None:
-        client, self._client = self._client, None
-        if client:
-            await client.aclose()
+        await self._client.close()
 
     # Requests
-
-    async def _fetch_route(self, path: str, origin: str, destination: str, **extra: str) -> dict[str, Any]:
-        body = await self._request(path, origin=origin, destination=destination, **extra)
-        route = _as_mapping(body.get("route")) or _as_mapping(body.get("data"))
-        key = "transits" if "transits" in route else "paths"
-        routes = [_drop_empty(_convert_numbers(item)) for item in _as_rows(route.get(key))]
-        if not routes:
-            raise ServiceError("empty", "Amap: no route between these points")
-        result = {"origin": origin, "destination": destination, key: routes}
-        return self._with_source({"route": result})
 
     async def _request(self, path: str, **parameters: str) -> dict[str, Any]:
         """Send a request and return the parsed body.
@@ -203,7 +196,7 @@ class AmapBackend:
         """
         try:
             async with asyncio.timeout(self._timeout_seconds):
-                return await self._get_client().get(f"{self._base_url}/{path}", params=parameters)
+                return await self._client.get().get(f"{self._base_url}/{path}", params=parameters)
         except (TimeoutError, httpx.TimeoutException):
             text = f"Amap: no answer within {self._timeout_seconds:g} s"
             failure = ServiceError("timeout", text, is_retryable=True)
@@ -216,29 +209,16 @@ class AmapBackend:
             failure = ServiceError("unreachable", text, hint=connection_hint(error), is_retryable=True)
         raise failure
 
-    def _get_client(self) -> httpx.AsyncClient:
-        if self._client is None:
-            self._client = httpx.AsyncClient(
-                headers={"User-Agent": USER_AGENT}, timeout=self._timeout_seconds, verify=_ssl_context()
-            )
-        return self._client
-
     # Results
 
     def _build_places(self, body: Mapping[str, Any]) -> dict[str, Any]:
         return self._with_source(
-            {"pois": [_parse_place(row) for row in _as_rows(body.get("pois")) if _parse_location(row)]}
+            {"pois": [_parse_place(row) for row in keep_objects(body.get("pois")) if _parse_location(row)]}
         )
 
     def _with_source(self, result: dict[str, Any]) -> dict[str, Any]:
         """Add the source and the coordinate system to a result."""
         return result | {"crs": "gcj02", "source": self.name, "sample": self.is_sample}
-
-
-@lru_cache(1)
-def _ssl_context() -> ssl.SSLContext:
-    """Return a shared SSL context, since loading the certificates is slow."""
-    return httpx.create_ssl_context()
 
 
 def _parse_body(response: httpx.Response) -> dict[str, Any]:
@@ -251,16 +231,16 @@ def _parse_body(response: httpx.Response) -> dict[str, Any]:
         body = response.json()
     except (ValueError, RecursionError):
         body = None
-    answer = _as_mapping(body)
+    answer = as_object(body)
     if "errcode" in answer:  # version 4 of the API
-        succeeded, code, info = _as_text(answer["errcode"]) == "0", answer["errcode"], answer.get("errmsg")
+        succeeded, code, info = as_text(answer["errcode"]) == "0", answer["errcode"], answer.get("errmsg")
     elif "status" in answer:
-        succeeded, code, info = _as_text(answer["status"]) == "1", answer.get("infocode"), answer.get("info")
+        succeeded, code, info = as_text(answer["status"]) == "1", answer.get("infocode"), answer.get("info")
     else:
         text = f"Amap: HTTP {response.status_code} without the JSON asked for"
         raise ServiceError("malformed", text, hint="endpoint")
     if not succeeded:
-        raise _service_error(_as_text(code), _as_text(info))
+        raise _service_error(as_text(code), as_text(info))
     return answer
 
 
@@ -302,26 +282,26 @@ def _type_codes(keywords: str) -> str:
 
 
 def _parse_place(row: Mapping[str, Any]) -> dict[str, Any]:
-    details = _as_mapping(row.get("biz_ext"))
-    rating, cost = _as_number(details.get("rating")), _as_number(details.get("cost"))
-    urls = (_as_text(photo.get("url")) for photo in _as_rows(row.get("photos")))
+    details = as_object(row.get("biz_ext"))
+    rating, cost = as_number(details.get("rating")), as_number(details.get("cost"))
+    urls = (as_text(photo.get("url")) for photo in keep_objects(row.get("photos")))
     return {
-        "id": _as_text(row.get("id")),
-        "name": _as_text(row.get("name")),
+        "id": as_text(row.get("id")),
+        "name": as_text(row.get("name")),
         "location": _parse_location(row),
-        "crs": amap_coordinate_system(_as_text(row.get("adcode")), _as_text(row.get("pname"))),
-        "type": _as_text(row.get("type")),
-        "typecode": _as_text(row.get("typecode")),
-        "address": _as_text(row.get("address")),
-        "district": _as_text(row.get("adname")),
-        "city": _as_text(row.get("cityname")) or _as_text(row.get("pname")),
-        "province": _as_text(row.get("pname")),
-        "area": _as_text(row.get("business_area")),
-        "distance": _as_integer(row.get("distance")),
+        "crs": amap_coordinate_system(as_text(row.get("adcode")), as_text(row.get("pname"))),
+        "type": as_text(row.get("type")),
+        "typecode": as_text(row.get("typecode")),
+        "address": as_text(row.get("address")),
+        "district": as_text(row.get("adname")),
+        "city": as_text(row.get("cityname")) or as_text(row.get("pname")),
+        "province": as_text(row.get("pname")),
+        "area": as_text(row.get("business_area")),
+        "distance": as_integer(row.get("distance")),
         "rating": rating if rating and 0 < rating <= 5 else None,
         "cost": cost if cost and cost > 0 else None,
-        "hours": _as_text(details.get("opentime2")) or _as_text(details.get("open_time")),
-        "phone": _as_text(row.get("tel")),
+        "hours": as_text(details.get("opentime2")) or as_text(details.get("open_time")),
+        "phone": as_text(row.get("tel")),
         "photos": [url for url in urls if url.startswith(("http://", "https://"))][:MAX_PHOTOS],
     }
 
@@ -329,48 +309,15 @@ def _parse_place(row: Mapping[str, Any]) -> dict[str, Any]:
 def _parse_area(row: Mapping[str, Any]) -> dict[str, Any]:
     names = ("formatted_address", "country", "province", "city", "citycode", "district", "street",
              "number", "adcode", "level")  # fmt: skip
-    area: dict[str, Any] = {name: _as_text(row.get(name)) for name in names}
+    area: dict[str, Any] = {name: as_text(row.get(name)) for name in names}
     system = amap_coordinate_system(area["adcode"], area["province"], area["country"])
     return area | {"location": _parse_location(row), "crs": system}
 
 
 def _parse_location(row: Mapping[str, Any]) -> str:
     """Return the point of a row as "lng,lat", or "" if it has no valid point."""
-    text = _as_text(row.get("location"))
-    lng, _, lat = text.partition(",")
-    lng_degrees, lat_degrees = _as_number(lng), _as_number(lat)
-    on_earth = (
-        lng_degrees is not None and lat_degrees is not None and abs(lng_degrees) <= 180 and abs(lat_degrees) <= 90
-    )
-    return text if on_earth else ""
-
-
-def _as_rows(value: object) -> list[dict[str, Any]]:
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
-
-
-def _as_mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _as_text(value: object) -> str:
-    """Return a scalar as one line of text; "" for Amap's `[]` and for any other type."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return ""
-    return " ".join(str(value).encode("utf-8", "replace").decode().split())
-
-
-def _as_number(value: object) -> float | None:
-    try:
-        number = float(_as_text(value))
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _as_integer(value: object) -> int | None:
-    number = _as_number(value)
-    return None if number is None else round(number)
+    text = as_text(row.get("location"))
+    return text if parse_degrees(text) else ""
 
 
 _NUMERIC_FIELDS = frozenset({"distance", "duration", "walking_distance", "tolls", "toll_distance"})
@@ -382,7 +329,7 @@ def _convert_numbers(value: Any) -> Any:
         return [_convert_numbers(item) for item in value]
     if isinstance(value, dict):
         return {
-            name: _as_integer(item) if name in _NUMERIC_FIELDS else _convert_numbers(item)
+            name: as_integer(item) if name in _NUMERIC_FIELDS else _convert_numbers(item)
             for name, item in value.items()
         }
     return value

@@ -18,6 +18,7 @@ from research.sources.mcp_tools import session
 from research.sources.mcp_tools.session import START_TIMEOUT_FACTOR, SessionFactory, ToolError, invoke
 from research.sources.mcp_tools.transports import open_http, open_stdio
 from research.sources.places import tool_responses
+from research.sources.places.tools import AmapTools, MapBackend
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -26,17 +27,9 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult
 
     from research.sources.mcp_tools.session import Handler
-    from research.sources.places.server import MapBackend
 
 NPM_PACKAGE = "@amap/amap-maps-mcp-server"
 HOSTED_URL = "https://mcp.amap.com/mcp"
-METHOD_BY_TOOL = {  # names of the methods of a `MapBackend`
-    "maps_geo": "geocode", "maps_regeocode": "reverse_geocode", "maps_around_search": "search_around",
-    "maps_text_search": "search_text", "maps_search_detail": "fetch_details", "maps_direction_walking": "fetch_walking_route",
-    "maps_direction_driving": "fetch_driving_route", "maps_bicycling": "fetch_cycling_route",
-    "maps_direction_transit_integrated": "fetch_transit_route", "maps_distance": "measure_distances",
-    "maps_weather": "fetch_forecast", "maps_ip_location": "locate_ip",
-}  # fmt: skip
 _HOSTED_NAMES = {"maps_bicycling": "maps_direction_bicycling"}  # the hosted server's name
 
 
@@ -101,15 +94,12 @@ class InProcessSession:
         """Do nothing; there is no server to start."""
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Call the back end's method for a tool, with arguments that have been checked.
+        """Call a tool over the back end, with arguments that have been checked.
 
         Raises:
             ServiceError: the back end has no result.
         """
-        parameters = dict(arguments)
-        if "radius" in parameters:
-            parameters["radius"] = int(parameters["radius"])
-        answer: dict[str, Any] = await getattr(self._backend, METHOD_BY_TOOL[tool])(**parameters)
+        answer: dict[str, Any] = await getattr(AmapTools(self._backend), tool)(**arguments)
         return answer
 
     async def close(self) -> None:

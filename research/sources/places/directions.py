@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from math import ceil
-from typing import Any, Literal
+from typing import Any
 
-from research.core.coordinates import CoordinateSystem, Point, from_gcj02, to_gcj02, to_wgs84
-from research.core.records import EventEmitter
+from research.core.coordinates import CoordinateSystem, Point, to_wgs84
+from research.http.sanitize import keep_objects
 from research.sources.places.service import MapTools, ToolResult
-from research.sources.places.tool_responses import as_number, as_text
+from research.sources.places.tool_responses import as_integer, as_text, format_point, parse_degrees, parse_gcj02
+from research.sources.places.tools import RoutingMode
 
 TOOL_BY_MODE = {
     "walking": "maps_direction_walking",
@@ -23,8 +24,8 @@ TOOL_BY_MODE = {
     "bicycling": "maps_bicycling",
     "transit": "maps_direction_transit_integrated",
 }
+DISTANCE_TYPES = {"straight": "0", "driving": "1", "walking": "3"}  # types of maps_distance
 MAX_LINE_POINTS = 2_000  # a longer line is thinned
-RoutingMode = Literal["walking", "driving", "bicycling", "transit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class ParsedRoute:
 
 
 async def fetch_directions(
-    tools: MapTools, start: Point, end: Point, mode: RoutingMode, cities: tuple[str, str], emit: EventEmitter
+    tools: MapTools, start: Point, end: Point, mode: RoutingMode, cities: tuple[str, str]
 ) -> ToolResult:
     """Request directions between two WGS-84 points.
 
@@ -61,25 +62,24 @@ async def fetch_directions(
     arguments = {"origin": format_point(start), "destination": format_point(end)}
     if mode == "transit":
         arguments |= dict(zip(("city", "cityd"), cities, strict=True))
-    return await tools.call_tool(TOOL_BY_MODE[mode], arguments, emit)
+    return await tools.call(TOOL_BY_MODE[mode], **arguments)
 
 
-def format_point(point: Point) -> str:
-    """Format a WGS-84 point as the tools expect it: "lng,lat" in GCJ-02."""
-    shifted = to_gcj02(point)
-    return f"{shifted.lng:.6f},{shifted.lat:.6f}"
+async def measure_distances(tools: MapTools, origins: str, destination: str, mode: str) -> ToolResult:
+    """Measure the distance from each of several points, separated by "|", to one destination.
+
+    Points are in the form of `format_point`; `mode` is a key of `DISTANCE_TYPES`.
+
+    Raises:
+        ServiceError: the distances cannot be measured.
+    """
+    return await tools.call("maps_distance", origins=origins, destination=destination, type=DISTANCE_TYPES[mode])
 
 
 def endpoints(result: ToolResult) -> tuple[Point, Point]:
     """Return the WGS-84 points that directions were requested between."""
-    start, end = (parse_point(str(result.arguments[name])) for name in ("origin", "destination"))
+    start, end = (parse_gcj02(str(result.arguments[name])) for name in ("origin", "destination"))
     return start, end
-
-
-def parse_point(location: str) -> Point:
-    """Parse a point of a tool's arguments, "lng,lat" in GCJ-02, to WGS-84."""
-    lng, lat = (float(part) for part in location.split(","))
-    return from_gcj02(Point(lng, lat))
 
 
 def parse_route(answer: Mapping[str, Any]) -> ParsedRoute | None:
@@ -88,14 +88,14 @@ def parse_route(answer: Mapping[str, Any]) -> ParsedRoute | None:
     for name in ("route", "data"):
         body = body[name] if isinstance(body.get(name), Mapping) else body
     system: CoordinateSystem = "wgs84" if as_text(answer.get("crs")) == "wgs84" else "gcj02"
-    for row in (*_as_rows(body.get("paths")), *_as_rows(body.get("transits"))):
-        seconds = _as_integer(row.get("duration"))
+    for row in (*keep_objects(body.get("paths")), *keep_objects(body.get("transits"))):
+        seconds = as_integer(row.get("duration"))
         if seconds is None:
             continue
         parts = list(_parse_steps(row))
         lengths = [step.metres for step, _ in parts]
         total = sum(length for length in lengths if length) if all(length is not None for length in lengths) else None
-        metres = _as_integer(row.get("distance"))
+        metres = as_integer(row.get("distance"))
         line = _thin_line([point for _, lines in parts for point in _parse_line(lines, system)])
         steps = tuple(step for step, _ in parts if step.text or step.transit_line or step.metres)
         return ParsedRoute(seconds, total or None if metres is None else metres, steps, line)
@@ -104,16 +104,16 @@ def parse_route(answer: Mapping[str, Any]) -> ParsedRoute | None:
 
 def _parse_steps(row: Mapping[str, Any]) -> Iterator[tuple[RouteStep, list[str]]]:
     """Yield the steps of a route, each with the polylines of its part of the line."""
-    for step in _as_rows(row.get("steps")):
-        parsed = RouteStep(as_text(step.get("instruction")), _as_integer(step.get("distance")))
+    for step in keep_objects(row.get("steps")):
+        parsed = RouteStep(as_text(step.get("instruction")), as_integer(step.get("distance")))
         yield parsed, [as_text(step.get("polyline"))]
-    for segment in _as_rows(row.get("segments")):
+    for segment in keep_objects(row.get("segments")):
         walk = segment.get("walking")
-        if isinstance(walk, Mapping) and (distance := _as_integer(walk.get("distance"))):
-            steps = _as_rows(walk.get("steps"))
+        if isinstance(walk, Mapping) and (distance := as_integer(walk.get("distance"))):
+            steps = keep_objects(walk.get("steps"))
             yield RouteStep(metres=distance), [as_text(step.get("polyline")) for step in steps]
         bus = segment.get("bus")
-        for ride in _as_rows(bus.get("buslines"))[:1] if isinstance(bus, Mapping) else []:
+        for ride in keep_objects(bus.get("buslines"))[:1] if isinstance(bus, Mapping) else []:
             yield _transit_step(ride, as_text(ride.get("name"))), [as_text(ride.get("polyline"))]
         train = segment.get("railway")
         if isinstance(train, Mapping) and (name := as_text(train.get("trip")) or as_text(train.get("name"))):
@@ -122,7 +122,7 @@ def _parse_steps(row: Mapping[str, Any]) -> Iterator[tuple[RouteStep, list[str]]
 
 def _transit_step(row: Mapping[str, Any], name: str) -> RouteStep:
     start, end = (_stop_name(row.get(f"{which}_stop")) for which in ("departure", "arrival"))
-    return RouteStep(metres=_as_integer(row.get("distance")), transit_line=name, start=start, end=end)
+    return RouteStep(metres=as_integer(row.get("distance")), transit_line=name, start=start, end=end)
 
 
 def _stop_name(value: object) -> str:
@@ -132,10 +132,8 @@ def _stop_name(value: object) -> str:
 def _parse_line(texts: list[str], system: CoordinateSystem) -> Iterator[Point]:
     """Yield the WGS-84 points of polylines "lng,lat;lng,lat", skipping invalid ones."""
     for part in ";".join(texts).split(";"):
-        east, _, north = part.partition(",")
-        lng, lat = as_number(east), as_number(north)
-        if lng is not None and lat is not None and abs(lng) <= 180 and abs(lat) <= 90:
-            point = to_wgs84(Point(lng, lat), system)
+        if degrees := parse_degrees(part):
+            point = to_wgs84(degrees, system)
             yield Point(round(point.lng, 6), round(point.lat, 6))
 
 
@@ -147,12 +145,3 @@ def _thin_line(points: list[Point]) -> tuple[Point, ...]:
         return ()
     step = ceil(len(distinct) / MAX_LINE_POINTS)
     return (*distinct[:-1:step], distinct[-1])
-
-
-def _as_integer(value: object) -> int | None:
-    number = as_number(value)
-    return None if number is None else round(number)
-
-
-def _as_rows(value: object) -> list[Mapping[str, Any]]:
-    return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []

@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from research.citations.registry import evidence_id
-from research.core.coordinates import Point, from_gcj02, to_gcj02
+from research.core.coordinates import Point, to_gcj02
 from research.core.i18n import message, translator
 from research.core.records import (
     ATTRIBUTIONS,
@@ -31,10 +32,10 @@ from research.core.records import (
 )
 from research.core.text.tokenizer import format_distance, has_han
 from research.sources.places import osm
-from research.sources.places.directions import TOOL_BY_MODE, ParsedRoute, endpoints, parse_route
+from research.sources.places.directions import DISTANCE_TYPES, TOOL_BY_MODE, ParsedRoute, endpoints, parse_route
 from research.sources.places.place_search import PlaceSearchResult, empty_sample_message
 from research.sources.places.service import ToolResult
-from research.sources.places.tool_responses import parse_distances, parse_forecasts
+from research.sources.places.tool_responses import parse_distances, parse_forecasts, parse_gcj02
 
 EVIDENCE_KIND: EvidenceKind = "place"
 _AMAP_ID = re.compile(r"[A-Z0-9]{8,12}")
@@ -53,8 +54,8 @@ _UNKNOWN_MESSAGES = {  # message for each unknown detail of a place that was req
     "rating": "no rating",
     "cost": "no cost",
 }
-_MODE_BY_TOOL = {tool: means for means, tool in TOOL_BY_MODE.items()}
-_MODE_BY_DISTANCE_TYPE = {"0": "straight", "1": "driving", "3": "walking"}  # types of maps_distance
+_MODE_BY_TOOL = {tool: mode for mode, tool in TOOL_BY_MODE.items()}
+_MODE_BY_DISTANCE_TYPE = {type_: mode for mode, type_ in DISTANCE_TYPES.items()}
 
 
 def search_message(search_result: PlaceSearchResult, unlocated_count: int, language: Language) -> str:
@@ -90,19 +91,35 @@ def build_place_evidence(
     text = describe_place(place, centre, language, list_unknown=list_unknown)
     url = _place_url(place)
     locator = f"{place.provider}:{place.id or f'{place.lng:.6f},{place.lat:.6f}'}"
+    passages = (_build_passage(locator, place.name, text),)
+    return _make_evidence(
+        place.name, locator, passages, language, retrieved, place.provider, sample=place.sample, url=url, place=place
+    )
+
+
+def _make_evidence(
+    title: str,
+    locator: str,
+    passages: tuple[Passage, ...],
+    language: Language,
+    retrieved: datetime,
+    provider: str,
+    *,
+    url: str = "",
+    **fields: Any,
+) -> Evidence:
     return Evidence(
         id=evidence_id(EVIDENCE_KIND, url, locator),
         kind=EVIDENCE_KIND,
-        title=place.name,
-        publisher=_PUBLISHERS.get(place.provider, place.provider),
+        title=title,
+        publisher=_PUBLISHERS.get(provider, provider),
         url=url,
         locator=locator,
         language=language,
         retrieved=retrieved,
-        sample=place.sample,
-        opening=place.name,
-        passages=(_build_passage(locator, place.name, text),),
-        place=place,
+        opening=title,
+        passages=passages,
+        **fields,
     )
 
 
@@ -189,17 +206,14 @@ def build_fact_evidence(
             passages = [_build_passage(locator, fact.title, fact.text)]
             if fact.steps:
                 passages.append(_build_passage(f"{locator} steps", fact.title, fact.steps))
-            yield Evidence(
-                id=evidence_id(EVIDENCE_KIND, "", locator),
-                kind=EVIDENCE_KIND,
-                title=fact.title,
-                publisher=_PUBLISHERS.get(item.provider, item.provider),
-                locator=locator,
-                language=language,
-                retrieved=item.fetched_at,
+            yield _make_evidence(
+                fact.title,
+                locator,
+                tuple(passages),
+                language,
+                item.fetched_at,
+                item.provider,
                 sample=item.is_sample,
-                opening=fact.title,
-                passages=tuple(passages),
                 way=fact.route,
             )
 
@@ -277,7 +291,7 @@ def _distance_facts(result: ToolResult, names: Mapping[str, str], language: Lang
             text += message("mark.comma", language) + translate("minutes", n=to_minutes(time))
         route = None
         if mode == "straight":
-            line = (_parse_point(origin), _parse_point(destination))
+            line = (parse_gcj02(origin), parse_gcj02(destination))
             route = Route(origin=start, destination=end, means="straight", metres=metres, line=line, direct=True)
         yield _Fact(f"{start} → {end}", text, route)
 
@@ -301,17 +315,8 @@ def build_distance_table(distances: DistanceMatrix, fetched_at: datetime, langua
     title = translate("distances", means=translate(distances.means))
     text = message("mark.semicolon", language).join(sentences)
     locator = f"maps_distance {distances.means} {' '.join(distances.names)}"
-    item = Evidence(
-        id=evidence_id(EVIDENCE_KIND, "", locator),
-        kind=EVIDENCE_KIND,
-        title=title,
-        publisher=_PUBLISHERS["amap"],
-        locator=locator,
-        language=language,
-        retrieved=fetched_at,
-        opening=title,
-        passages=(_build_passage(locator, title, text),),
-    )
+    passages = (_build_passage(locator, title, text),)
+    item = _make_evidence(title, locator, passages, language, fetched_at, "amap")
     cells = "\n".join("| " + " | ".join(map(_escape_cell, row)) + " |" for row in rows)
     cite = PassageReference(evidence=item.id, passage=item.passages[0].id, end=len(text))
     return item, Span(kind="text", text=f"{title}\n\n{cells}\n", cites=(cite,), made=True)
@@ -327,14 +332,9 @@ def to_minutes(seconds: int) -> int:
     return max(1, round(seconds / 60))
 
 
-def _parse_point(location: str) -> Point:
-    lng, lat = (float(part) for part in location.split(","))
-    return from_gcj02(Point(lng, lat))
-
-
 def _point_name(location: str, names: Mapping[str, str]) -> str:
     """Return the name of the place at a point "lng,lat" in GCJ-02, or its WGS-84 coordinates."""
-    point = _parse_point(location)
+    point = parse_gcj02(location)
     known = names.get(point_key(to_gcj02(point)))
     return known or f"{point.lat:.5f}, {point.lng:.5f}"
 

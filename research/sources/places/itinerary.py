@@ -8,13 +8,12 @@ from typing import Literal
 
 from research.core.coordinates import Point, distance_metres
 from research.core.errors import ServiceError
-from research.core.records import DistanceMatrix, Itinerary, Place, Route, ignore_event
-from research.sources.places.directions import fetch_directions, format_point, parse_route
+from research.core.records import DistanceMatrix, Itinerary, Place, Route
+from research.sources.places.directions import fetch_directions, measure_distances, parse_route
 from research.sources.places.service import MapTools
-from research.sources.places.tool_responses import parse_distances
+from research.sources.places.tool_responses import format_point, parse_distances
 
 MAX_WALK_METRES = 3_000  # in a straight line
-_DISTANCE_TYPES = {"driving": "1", "walking": "3"}
 MeasuredMode = Literal["walking", "driving"]
 DistanceFunction = Callable[[int, int], float]
 
@@ -60,12 +59,9 @@ async def measure_distance_matrix(tools: MapTools, places: Sequence[Place]) -> D
     mode = choose_mode(places)
     columns: list[list[tuple[int | None, int | None]]] = []
     for n, end in enumerate(places):
-        arguments = {
-            "origins": "|".join(_format_place(place) for place in places if place is not end),
-            "destination": _format_place(end),
-            "type": _DISTANCE_TYPES[mode],
-        }
-        distances = parse_distances((await tools.call_tool("maps_distance", arguments)).body)
+        origins = "|".join(_format_place(place) for place in places if place is not end)
+        result = await measure_distances(tools, origins, _format_place(end), mode)
+        distances = parse_distances(result.body)
         if len(distances) != len(places) - 1:
             raise ServiceError("empty", "Amap: not every way could be measured")
         column = [(metres, seconds or None) for metres, seconds in distances]  # Amap returns 0 for an unknown duration
@@ -104,7 +100,7 @@ def _or_infinity(distance: int | None) -> float:
 
 
 async def _build_leg(tools: MapTools, start: Place, end: Place, mode: MeasuredMode) -> Route:
-    result = await fetch_directions(tools, _place_point(start), _place_point(end), mode, ("", ""), ignore_event)
+    result = await fetch_directions(tools, _place_point(start), _place_point(end), mode, ("", ""))
     if (parsed := parse_route(result.body)) is None:
         raise ServiceError("empty", "Amap: no way between two of the places")
     return Route(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -62,12 +62,8 @@ def _matches_value(tag_value: str, comparison: str, value: str) -> bool:
 @cache
 def all_kinds() -> tuple[PlaceKind, ...]:
     """Return all kinds, more specific ones before general ones."""
-    return tuple(_load_kinds())
-
-
-def _load_kinds() -> Iterator[PlaceKind]:
-    for tags, category, zh, en, words, codes in data.rows("kinds.tsv"):
-        yield PlaceKind(
+    return tuple(
+        PlaceKind(
             tuple((m[1], m[2], m[3]) for m in _CONDITION.finditer(tags)),
             category,
             zh,
@@ -75,6 +71,8 @@ def _load_kinds() -> Iterator[PlaceKind]:
             tuple(filter(None, words.split("|"))),
             tuple(filter(None, codes.split("|"))),
         )
+        for tags, category, zh, en, words, codes in data.rows("kinds.tsv")
+    )
 
 
 def find_kind(tags: Mapping[str, str]) -> PlaceKind | None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from research.core.coordinates import Point, to_gcj02
+from research.core.coordinates import Point
 from research.core.errors import ServiceError
 from research.core.records import EventEmitter, Language, Place
 from research.sources.places import coverage
 from research.sources.places.place_search import UnknownPlaceError, clarification_error, is_outside_coverage
-from research.sources.places.service import MapService
+from research.sources.places.service import MapService, MapTools
+from research.sources.places.tool_responses import format_point
 
 
 class MapServices:
@@ -68,14 +69,14 @@ class MapServices:
         is_unknown = not areas and likelihood == "likely"
         return self.osm if is_outside_coverage(areas[:1]) or is_unknown else self.amap
 
-    def find_distance_service(self, places: Iterable[Place]) -> MapService:
-        """Return the service for distances between places.
+    def distance_tools(self, places: Iterable[Place]) -> MapTools:
+        """Return the tools that measure distances between places.
 
-        OpenStreetMap is used if any place comes from it, since that place may be outside Amap's
+        They are OpenStreetMap's if any place comes from it, since that place may be outside Amap's
         coverage.
         """
         osm_service = self.osm if any(place.provider == "osm" for place in places) else None
-        return osm_service or self.amap
+        return MapTools(osm_service or self.amap)
 
     def find_fallback(self, service: MapService, error: ServiceError) -> MapService | None:
         """Return a service that may know a place that `service` does not, or None."""
@@ -91,9 +92,7 @@ class MapServices:
         if coverage.is_surely_outside(point):
             return self.osm
         try:
-            shifted = to_gcj02(point)
-            arguments = {"location": f"{shifted.lng:.6f},{shifted.lat:.6f}"}
-            result = await self.osm.call_tool("maps_regeocode", arguments, emit, language)
+            result = await self.osm.call_tool("maps_regeocode", {"location": format_point(point)}, emit, language)
         except ServiceError:
             return self.amap
         return self.amap if coverage.is_covered(str(result.body.get("country_code") or "")) else self.osm

@@ -12,13 +12,14 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from research.core.coordinates import Point, distance_metres, from_gcj02, to_gcj02
+from research.core.coordinates import CoordinateSystem, Point, distance_metres
 from research.core.errors import ServiceError
 from research.core.records import Place
 from research.core.text.hanzi import to_simplified
-from research.sources.places.tool_responses import parse_places
+from research.sources.places.keyless_backend import KeylessBackend
+from research.sources.places.tool_responses import format_point, parse_places
 
 TABLE_PATH = Path(__file__).resolve().parents[2] / "data" / "places.json"
 PAGE_SIZE = 25
@@ -36,11 +37,12 @@ _FILLER_WORDS = re.compile(
 )
 
 
-class OfflineBackend:
+class OfflineBackend(KeylessBackend):
     """The sample table as a map back end; every result is marked as a sample."""
 
     name = "offline"
     description = "Sample places in China, in GCJ-02."
+    coordinate_system: CoordinateSystem = "gcj02"
     is_sample = True
 
     async def geocode(self, address: str, city: str = "") -> dict[str, Any]:
@@ -63,7 +65,7 @@ class OfflineBackend:
         Raises:
             ServiceError: no entry is near the point.
         """
-        point = _parse_point(location)
+        point = self._parse_point(location)
         nearest = min(_all_entries(), key=lambda entry: distance_metres(point, _entry_point(entry)))
         if distance_metres(point, _entry_point(nearest)) > ADDRESS_RADIUS_METRES:
             raise ServiceError("empty", f"{COVERAGE_NOTE}, none near this point; {KEY_NOTE}")
@@ -76,7 +78,7 @@ class OfflineBackend:
         Raises:
             ServiceError: the point is far from all entries, so the table cannot show an absence.
         """
-        centre = _parse_point(location)
+        centre = self._parse_point(location)
         by_distance = sorted(
             (distance_metres(centre, _entry_point(entry)), n) for n, entry in enumerate(_place_entries())
         )
@@ -106,49 +108,11 @@ class OfflineBackend:
                 return self._with_source(_build_place(entry))
         raise ServiceError("empty", f"the offline sample has no place with this id; {KEY_NOTE}")
 
-    async def fetch_walking_route(self, origin: str, destination: str) -> dict[str, Any]:
-        _raise_unsupported("walking routes")
-
-    async def fetch_driving_route(self, origin: str, destination: str) -> dict[str, Any]:
-        _raise_unsupported("driving routes")
-
-    async def fetch_cycling_route(self, origin: str, destination: str) -> dict[str, Any]:
-        _raise_unsupported("cycling routes")
-
-    async def fetch_transit_route(self, origin: str, destination: str, city: str, cityd: str) -> dict[str, Any]:
-        _raise_unsupported("public transport routes")
-
-    async def measure_distances(self, origins: str, destination: str, type: str = "1") -> dict[str, Any]:
-        """Return straight-line distances (type 0); the table has no roads.
-
-        Raises:
-            ServiceError: another type is requested.
-        """
-        if type != "0":
-            _raise_unsupported("road distances, only straight lines (type 0)")
-        target = _parse_point(destination)
-        results = [
-            {
-                "origin_id": str(n),
-                "dest_id": "1",
-                "distance": round(distance_metres(_parse_point(origin), target)),
-                "duration": None,
-            }
-            for n, origin in enumerate(origins.split("|"), 1)
-        ]
-        return self._with_source({"results": results})
-
-    async def fetch_forecast(self, city: str) -> dict[str, Any]:
-        _raise_unsupported("weather forecasts")
-
-    async def locate_ip(self, ip: str) -> dict[str, Any]:
-        _raise_unsupported("locations of IP addresses")
-
     async def close(self) -> None:
         """Do nothing; no connection is open."""
 
-    def _with_source(self, result: dict[str, Any]) -> dict[str, Any]:
-        return result | {"crs": "gcj02", "source": self.name, "sample": self.is_sample}
+    def _unsupported(self, feature: str) -> ServiceError:
+        return ServiceError("no key", f"the offline sample has no {feature}; {KEY_NOTE}", hint="key")
 
 
 def sample_places() -> tuple[Place, ...]:
@@ -161,10 +125,6 @@ def sample_places() -> tuple[Place, ...]:
     ]
     body = {"pois": rows, "source": OfflineBackend.name, "sample": True}
     return tuple(place for place in parse_places(body) if isinstance(place, Place))
-
-
-def _raise_unsupported(feature: str) -> NoReturn:
-    raise ServiceError("no key", f"the offline sample has no {feature}; {KEY_NOTE}", hint="key")
 
 
 # The table
@@ -186,22 +146,8 @@ def _all_entries() -> list[dict[str, Any]]:
     return [*_load_table()["centres"], *_place_entries()]
 
 
-def _parse_point(location: str) -> Point:
-    """Parse "lng,lat" in GCJ-02 to a WGS-84 point."""
-    try:
-        lng, lat = location.split(",")
-        return from_gcj02(Point(float(lng), float(lat)))
-    except ValueError:
-        raise ServiceError("refused", f"{location!r} is no point: it must be lng,lat") from None
-
-
 def _entry_point(entry: dict[str, Any]) -> Point:
     return Point(entry["lng"], entry["lat"])
-
-
-def _format_location(entry: dict[str, Any]) -> str:
-    point = to_gcj02(_entry_point(entry))
-    return f"{point.lng:.6f},{point.lat:.6f}"
 
 
 # Matching
@@ -272,7 +218,7 @@ def _build_area(entry: dict[str, Any]) -> dict[str, Any]:
         "district": entry["district"],
         "adcode": entry["adcode"],
         "level": "热点商圈" if entry["typecode"] == "190000" else "兴趣点",
-        "location": _format_location(entry),
+        "location": format_point(_entry_point(entry)),
         "crs": "gcj02",
     }
 
@@ -284,7 +230,7 @@ def _build_place(entry: dict[str, Any], distance: float | None = None) -> dict[s
         "name": entry["name"],
         "name_en": entry["name_en"],
         "address_en": entry["address_en"],
-        "location": _format_location(entry),
+        "location": format_point(_entry_point(entry)),
         "crs": "gcj02",
         "type": entry["type"],
         "typecode": entry["typecode"],

@@ -12,15 +12,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from research.core.coordinates import Point, distance_metres
+from research.core.coordinates import CoordinateSystem, Point, distance_metres
 from research.core.errors import ServiceError
 from research.core.records import ignore_event
 from research.core.text.tokenizer import has_han
 from research.http.rate_limiter import RateLimiter
 from research.http.sanitize import keep_objects, remove_control_characters
 from research.sources.places import coverage, kinds
+from research.sources.places.keyless_backend import KeylessBackend
+from research.sources.places.tool_responses import parse_degrees
 
 if TYPE_CHECKING:
     from research.core.settings import Settings
@@ -46,14 +48,14 @@ _LANGUAGES = {"zh": "zh-Hans,zh,en", "en": "en"}
 # Ranks of Nominatim's addresses: https://nominatim.org/release-docs/latest/customize/Ranking/
 _LEVEL_BY_RANK = ((4, "国家"), (11, "省"), (16, "市"), (18, "区县"))
 _DEFAULT_FILTERS = ('["tourism"]["name"]', '["historic"]["name"]', '["leisure"="park"]["name"]')
-_UNSUPPORTED_PREFIX = "OpenStreetMap's open services are asked for no "
 
 
-class OpenStreetMapBackend:
+class OpenStreetMapBackend(KeylessBackend):
     """OpenStreetMap as a map back end. `timeout_seconds` applies to each request."""
 
     name = "osm"
     description = "Places anywhere, by OpenStreetMap, in WGS-84."
+    coordinate_system: CoordinateSystem = "wgs84"
     is_sample = False
 
     def __init__(
@@ -76,7 +78,7 @@ class OpenStreetMapBackend:
         return self._with_source({"return": _select_likely([_parse_area(row) for row in rows], address)})
 
     async def reverse_geocode(self, location: str) -> dict[str, Any]:
-        point = _parse_point(location)
+        point = self._parse_point(location)
         parameters = {"lat": f"{point.lat:.6f}", "lon": f"{point.lng:.6f}", "zoom": "18"}
         row = await self._request_object("/reverse", parameters | _detail_parameters(""))
         if "lat" not in row:
@@ -85,7 +87,7 @@ class OpenStreetMapBackend:
 
     async def search_around(self, location: str, radius: int = 1000, keywords: str = "") -> dict[str, Any]:
         """Return places around a point, nearest first."""
-        centre, search_radius = _parse_point(location), min(radius, MAX_RADIUS_METRES)
+        centre, search_radius = self._parse_point(location), min(radius, MAX_RADIUS_METRES)
         places, truncated = await self._search_circle(centre, search_radius, _split_keywords(keywords), "")
         while truncated and search_radius > 100:  # the nearest places may be among the omitted ones
             search_radius //= 3
@@ -120,42 +122,12 @@ class OpenStreetMapBackend:
             raise ServiceError("empty", "OpenStreetMap: no place has this id")
         return self._with_source(_parse_place(rows[0]))
 
-    async def fetch_walking_route(self, origin: str, destination: str) -> dict[str, Any]:
-        _raise_unsupported("walking routes")
-
-    async def fetch_driving_route(self, origin: str, destination: str) -> dict[str, Any]:
-        _raise_unsupported("driving routes")
-
-    async def fetch_cycling_route(self, origin: str, destination: str) -> dict[str, Any]:
-        _raise_unsupported("cycling routes")
-
-    async def fetch_transit_route(self, origin: str, destination: str, city: str, cityd: str) -> dict[str, Any]:
-        _raise_unsupported("public transport")
-
-    async def measure_distances(self, origins: str, destination: str, type: str = "1") -> dict[str, Any]:
-        """Return straight-line distances (type 0).
-
-        Raises:
-            ServiceError: another type is requested.
-        """
-        if type != "0":
-            _raise_unsupported("road distances, only for straight lines (type 0)")
-        target = _parse_point(destination)
-        results = [
-            {"origin_id": str(n), "dest_id": "1", "distance": round(distance_metres(_parse_point(origin), target))}
-            for n, origin in enumerate(origins.split("|"), 1)
-        ]
-        return self._with_source({"results": results})
-
-    async def fetch_forecast(self, city: str) -> dict[str, Any]:
-        _raise_unsupported("weather")
-
-    async def locate_ip(self, ip: str) -> dict[str, Any]:
-        _raise_unsupported("locations of IP addresses")
-
     async def close(self) -> None:
         await self._nominatim.close()
         await self._overpass.close()
+
+    def _unsupported(self, feature: str) -> ServiceError:
+        return ServiceError("refused", f"OpenStreetMap's open services are asked for no {feature}")
 
     # Nominatim
 
@@ -203,13 +175,10 @@ class OpenStreetMapBackend:
         places = [place for row in keep_objects(elements) if (place := _parse_element(row, centre))]
         return places, len(elements) >= MAX_ELEMENTS
 
-    def _with_source(self, result: dict[str, Any]) -> dict[str, Any]:
-        return result | {"crs": "wgs84", "source": self.name, "sample": self.is_sample}
-
 
 def build_backend(settings: Settings) -> OpenStreetMapBackend | None:
     """Return the OpenStreetMap back end, or None if the open sources are off."""
-    if not settings.opened:
+    if not settings.open_sources:
         return None
     from research.http.client import ServiceClient
 
@@ -217,10 +186,6 @@ def build_backend(settings: Settings) -> OpenStreetMapBackend | None:
     nominatim = ServiceClient(settings.nominatim_url or NOMINATIM_URL, timeout_seconds=timeout, contact=contact)
     overpass = ServiceClient(settings.overpass_url or OVERPASS_URL, timeout_seconds=timeout, contact=contact)
     return OpenStreetMapBackend(nominatim, overpass, timeout_seconds=timeout)
-
-
-def _raise_unsupported(feature: str) -> NoReturn:
-    raise ServiceError("refused", _UNSUPPORTED_PREFIX + feature)
 
 
 def _detail_parameters(words: str) -> dict[str, str]:
@@ -316,8 +281,8 @@ def _select_likely(areas: list[dict[str, Any]], address: str) -> list[dict[str, 
 
 
 def _is_within(inner: Mapping[str, Any], outer: Mapping[str, Any]) -> bool:
-    box, point = outer["box"], _parse_point(inner["location"])
-    return bool(box) and box[0] <= point.lng <= box[2] and box[1] <= point.lat <= box[3]
+    box, point = outer["box"], parse_degrees(inner["location"])
+    return bool(box and point and box[0] <= point.lng <= box[2] and box[1] <= point.lat <= box[3])
 
 
 def _parse_place(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -419,14 +384,6 @@ def _row_location(row: Mapping[str, Any]) -> str:
 
 def _format_point(point: Point) -> str:
     return f"{point.lng:.7f},{point.lat:.7f}"
-
-
-def _parse_point(location: str) -> Point:
-    try:
-        lng, lat = location.split(",")
-        return Point(float(lng), float(lat))
-    except ValueError:
-        raise ServiceError("refused", f"{location!r} is no point: it must be lng,lat") from None
 
 
 def _as_tags(value: object) -> dict[str, str]:

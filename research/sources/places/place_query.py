@@ -142,8 +142,8 @@ def parse_radius(text: str, default: int) -> int:
         if measure.kind == "length":
             return max(_MIN_RADIUS_METRES, min(_MAX_RADIUS_METRES, round(measure.high)))
         if measure.kind == "duration" and measure.high <= _MAX_TRAVEL_SECONDS:
-            pace = _METRES_PER_MINUTE.get(parse_mode(text), _METRES_PER_MINUTE["walking"])
-            return max(_MIN_RADIUS_METRES, min(_MAX_RADIUS_METRES, round(measure.high / 60) * pace))
+            speed = _METRES_PER_MINUTE.get(parse_mode(text), _METRES_PER_MINUTE["walking"])
+            return max(_MIN_RADIUS_METRES, min(_MAX_RADIUS_METRES, round(measure.high / 60) * speed))
     return default
 
 

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from research.core.coordinates import Point, distance_metres, to_gcj02
+from research.core.coordinates import Point, distance_metres
 from research.core.errors import ServiceError
 from research.core.i18n import message
-from research.core.records import DistanceMatrix, EventEmitter, Failure, Language, Place, SearchArea
+from research.core.records import DistanceMatrix, Failure, Language, Place, SearchArea
 from research.core.text.hanzi import to_simplified
 from research.sources.places import coverage
 from research.sources.places.service import MapTools, ToolResult
-from research.sources.places.tool_responses import Area, as_number, as_text
+from research.sources.places.tool_responses import Area, as_number, as_text, format_point
 
 DISTINCT_PLACE_METRES = 5_000  # results for one address this far apart are different places
 RADIUS_FACTORS = (2.5, 6.0)  # wider searches if nothing is within the radius
@@ -95,28 +95,19 @@ def empty_sample_message(language: Language) -> str:
     return message("look.offline none", language)
 
 
-async def search_places(
-    tools: MapTools,
-    place: str | Point,
-    keywords: Sequence[str],
-    radius: int,
-    language: Language,
-    emit: EventEmitter,
-) -> PlaceSearchResult:
+async def search_places(tools: MapTools, place: str | Point, keywords: Sequence[str], radius: int) -> PlaceSearchResult:
     """Search around a named place or a WGS-84 point, or in a city; `radius` is in metres.
 
     Raises:
         ServiceError: the service does not respond, or the place must be named more exactly.
     """
     keyword_text = "|".join(keywords)
-    location = await locate(tools, place, language, emit)
-    with localise_errors(tools, location.name, language):
+    location = await locate(tools, place)
+    with localise_errors(tools, location.name):
         if not (location.area and location.area.is_region):
-            return await search_around(
-                tools, location.point, location.name, keyword_text, radius, emit, location.results
-            )
-        query = {"keywords": keyword_text or DEFAULT_KEYWORD, "city": location.area.adcode or location.area.city}
-        result = await tools.call_tool("maps_text_search", query, emit)
+            return await search_around(tools, location.point, location.name, keyword_text, radius, location.results)
+        city = location.area.adcode or location.area.city
+        result = await tools.call("maps_text_search", keywords=keyword_text or DEFAULT_KEYWORD, city=city)
     centre = SearchArea(
         name=location.area.name or location.name,
         lng=location.point.lng,
@@ -126,7 +117,7 @@ async def search_places(
     return PlaceSearchResult(rank_places(result.places), centre, (*location.results, result))
 
 
-async def locate(tools: MapTools, place: str | Point, language: Language, emit: EventEmitter) -> NamedPoint:
+async def locate(tools: MapTools, place: str | Point) -> NamedPoint:
     """Return the point that a name denotes, by geocoding or else by a search for the name.
 
     Raises:
@@ -134,10 +125,11 @@ async def locate(tools: MapTools, place: str | Point, language: Language, emit: 
     """
     if isinstance(place, Point):
         return NamedPoint(f"{place.lat:.5f}, {place.lng:.5f}", place)
+    language = tools.language
     if not place.strip():
         raise clarification_error("where", language)
-    with localise_errors(tools, place, language):
-        geocoded = await tools.call_tool("maps_geo", {"address": place}, emit)
+    with localise_errors(tools, place):
+        geocoded = await tools.call("maps_geo", address=place)
         is_amap = geocoded.provider == "amap"
         if is_amap and is_outside_coverage(geocoded.areas):
             raise UnknownPlaceError("unclear", message("look.uncovered", language, place=place))
@@ -147,7 +139,7 @@ async def locate(tools: MapTools, place: str | Point, language: Language, emit: 
         if areas or tools.is_offline:
             area = choose_area(areas, place, language)
             return NamedPoint(place, area.point, area, results=(geocoded,))
-        result = await tools.call_tool("maps_text_search", {"keywords": place}, emit)
+        result = await tools.call("maps_text_search", keywords=place)
         match = next((match for match in result.places if _has_name(match, place)), None)
         if match is None:
             message_key = "look.uncovered" if foreign_name else "look.unknown"
@@ -163,26 +155,26 @@ def _fold_name(name: str) -> str:
 def _has_name(place: Place, name: str) -> bool:
     """Return whether a place has a name, perhaps preceded by its city; branch names in brackets are
     ignored."""
-    wanted_name, own_name = _fold_name(name), _fold_name(_BRANCH_SUFFIX.sub("", place.name))
-    return len(own_name) > 1 and (wanted_name.endswith(own_name) or own_name.endswith(wanted_name))
+    full_name, own_name = _fold_name(name), _fold_name(_BRANCH_SUFFIX.sub("", place.name))
+    return len(own_name) > 1 and (full_name.endswith(own_name) or own_name.endswith(full_name))
 
 
-async def find_place(tools: MapTools, place: str, language: Language, emit: EventEmitter) -> PlaceSearchResult:
+async def find_place(tools: MapTools, place: str) -> PlaceSearchResult:
     """Return a place with its point and address."""
-    location = await locate(tools, place, language, emit)
+    location = await locate(tools, place)
     return PlaceSearchResult((location.to_place(),), None, location.results, is_complete=location.place is not None)
 
 
-async def find_place_details(tools: MapTools, place: str, language: Language, emit: EventEmitter) -> PlaceSearchResult:
+async def find_place_details(tools: MapTools, place: str) -> PlaceSearchResult:
     """Return a place by name with all details that the service has."""
     if not place.strip():
-        raise clarification_error("where", language)
-    with localise_errors(tools, place, language):
-        result = await tools.call_tool("maps_text_search", {"keywords": place}, emit)
+        raise clarification_error("where", tools.language)
+    with localise_errors(tools, place):
+        result = await tools.call("maps_text_search", keywords=place)
     match = next((p for p in result.places if _has_name(p, place) or p.name.startswith(place)), None)
     if match is None:
-        return await find_place(tools, place, language, emit)
-    details = await tools.call_tool("maps_search_detail", {"id": match.id}, emit)
+        return await find_place(tools, place)
+    details = await tools.call("maps_search_detail", id=match.id)
     return PlaceSearchResult(
         details.places or (match,), None, (details if details.places else result,), is_complete=True
     )
@@ -194,23 +186,17 @@ async def search_around(
     name: str,
     keywords: str,
     radius: int,
-    emit: EventEmitter,
-    results: tuple[ToolResult, ...],
+    results: tuple[ToolResult, ...] = (),
     radius_factors: Sequence[float] = RADIUS_FACTORS,
 ) -> PlaceSearchResult:
     """Search around a WGS-84 point, and farther away only if nothing is found.
 
     `radius` is in metres. Each wider search counts against the daily limit.
     """
-    shifted = to_gcj02(point)
+    location = format_point(point)
     radii = [radius, *(min(50_000, round(radius * factor)) for factor in radius_factors)]
     for metres in dict.fromkeys(radii):
-        query = {
-            "location": f"{shifted.lng:.6f},{shifted.lat:.6f}",
-            "radius": str(metres),
-            "keywords": keywords,
-        }
-        result = await tools.call_tool("maps_around_search", query, emit)
+        result = await tools.call("maps_around_search", location=location, radius=str(metres), keywords=keywords)
         results = (*results, result)
         if result.places or result.unlocated_count:
             break
@@ -219,21 +205,21 @@ async def search_around(
     return PlaceSearchResult(rank_places(result.places, metres), centre, results)
 
 
-async def search_by_words(tools: MapTools, words: str, emit: EventEmitter) -> PlaceSearchResult:
+async def search_by_words(tools: MapTools, words: str) -> PlaceSearchResult:
     """Search for places by keywords, without a location."""
-    result = await tools.call_tool("maps_text_search", {"keywords": words}, emit)
+    result = await tools.call("maps_text_search", keywords=words)
     return PlaceSearchResult(result.places[:MAX_PLACES], None, (result,))
 
 
 @contextmanager
-def localise_errors(tools: MapTools, place: str, language: Language) -> Iterator[None]:
+def localise_errors(tools: MapTools, place: str) -> Iterator[None]:
     """Replace a tool's "empty" error, written for models, with a message in the user's language."""
     try:
         yield
     except ServiceError as error:
         if error.reason != "empty":
             raise
-        text = message("look.offline", language, place=place) if tools.is_offline else ""
+        text = message("look.offline", tools.language, place=place) if tools.is_offline else ""
         raise ServiceError("empty", text) from None
 
 

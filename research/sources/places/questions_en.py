@@ -153,6 +153,11 @@ def _read_frames(text: str) -> Iterator[QuestionReading]:
         yield QuestionReading(query, _build_features(intent, [n for n in (a, b) if n], around, rest))
 
 
+def _mask(text: str, start: int, end: int, mark: str = "\ue001") -> str:
+    """Replace each character of a span by a mark."""
+    return text[:start] + mark * (end - start) + text[end:]
+
+
 class _Location(NamedTuple):
     names: list[str]
     default_radius: int
@@ -176,29 +181,20 @@ def _find_location(text: str) -> _Location:
         if separator and (town := _read_name(text, separator.end())) and is_place_name(town[0]):
             name, end = f"{name}, {town[0]}", town[1]
         places.append((bool(match["near"]), name))
-        rest = rest[: match.start()] + "\ue001" * (end - match.start()) + rest[end:]
+        rest = _mask(rest, match.start(), end)
     possessive = re.search(rf"\b(?:[Dd]oes|[Dd]o|[Hh]as)\s+(?:the\s+)?({_NAME.pattern})\s+(?:have|got)\b", text)
     if possessive and not places:
         places = [(False, possessive[1])]
-        rest = rest[: possessive.start(1)] + "\ue001" * len(possessive[1]) + rest[possessive.end(1) :]
+        rest = _mask(rest, *possessive.span(1))
     near_reader = _NEAR_READER.search(rest)
     if near_reader:
         radius = radius if places else NEAR_METRES
-        rest = (
-            rest[: near_reader.start()]
-            + "\ue001" * (near_reader.end() - near_reader.start())
-            + rest[near_reader.end() :]
-        )
+        rest = _mask(rest, *near_reader.span())
     nearest = not places and re.search(r"\b(?:nearest|closest)\b", rest, re.I)
     names = [name for _, name in places]
-    is_near_word = any(is_near_word for is_near_word, _ in places)
-    return _Location(
-        names,
-        NEAR_METRES if nearest else radius,
-        rest,
-        is_near_word or bool(near_reader or nearest),
-        bool(near_reader or nearest),
-    )
+    is_near_word, is_near_reader = any(is_near_word for is_near_word, _ in places), bool(near_reader or nearest)
+    radius = NEAR_METRES if nearest else radius
+    return _Location(names, radius, rest, is_near_word or is_near_reader, is_near_reader)
 
 
 def _find_bare_name(text: str, masked_text: str) -> tuple[str, str]:
@@ -224,7 +220,7 @@ def _find_bare_name(text: str, masked_text: str) -> tuple[str, str]:
         beside = [f for f in find_purposes(masked_text, "en") if f.purpose.primary_use != "any"]
         beside = [f for f in beside if f.start >= end or f.end <= start]
         if any(not masked_text[f.start].isupper() or f.start == 0 for f in beside):
-            return _TRAILING_WORDS.sub("", name), masked_text[:start] + "\ue001" * (end - start) + masked_text[end:]
+            return _TRAILING_WORDS.sub("", name), _mask(masked_text, start, end)
     return "", masked_text
 
 
@@ -255,7 +251,7 @@ def _read_search(text: str) -> Iterator[QuestionReading]:
     first, last = min(a for a, _ in spans), max(b for _, b in spans)
     masked = rest
     for a, b in spans:
-        masked = masked[:a] + "\ue000" * (b - a) + masked[b:]
+        masked = _mask(masked, a, b, "\ue000")
     clauses = [s for s in _SENTENCE_END.split(masked) if "\ue000" in s]
     head = clauses[0] if clauses else masked
     purpose = re.sub(r"\s*\ue001+\s*", " ", " ".join(rest[first:last].split())).strip()

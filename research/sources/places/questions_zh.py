@@ -308,43 +308,11 @@ def _find_unlisted_kinds(text: str) -> Iterator[tuple[int, int]]:
 
 def _read_search(text: str) -> Iterator[QuestionReading]:
     purposes = find_purposes(text, "zh")
-    places = [c for c in _find_centres(text, purposes) if c.name]
-    candidates = [c for c in places if not _NOT_A_LOCATION.match(c.name)]
-    candidates = [c for c in candidates if not _is_only_kind(c.name) and not _is_not_place(c.name)]
-    centre = next((c for c in candidates if c.is_near or _place_likeness(c.name) > 0), None)
-    centre = centre or next((c for c in candidates if c.is_certain and len(c.name) > 1), None)
-    if centre and not centre.is_near and is_place_name(centre.name):  # a town may be followed by a place in it
-        inner_places = (c for c in candidates if c.start > centre.end and is_place_name(c.name) and not c.is_certain)
-        if inner_place := next(inner_places, None):
-            centre = inner_place._replace(name=centre.name + inner_place.name)
-    near_match = _NEAR_WORD.search(text) or re.search("最近的|离我|这边|这里|这儿", text)
-    if centre is None and not near_match:
-        return
+    centre = _choose_centre(text, purposes)
     if centre is None:
-        centre = (
-            _CentreMatch("", near_match.start(), near_match.end(), NEAR_METRES, True)
-            if near_match
-            else _CentreMatch("", 0, 0, 0, False)
-        )
+        return
     remaining = [f for f in purposes if f.end <= centre.start or f.start >= centre.end]
-    spans = [(f.start, f.end) for f in remaining]
-    if not any(f.purpose.primary_use not in ("for", "any") for f in remaining):
-        unlisted = [
-            (a, b) for a, b in _find_unlisted_kinds(text) if b <= centre.start or (a >= centre.end and b > centre.end)
-        ]
-        spans = unlisted or spans
-        keywords = tuple(text[a:b] for a, b in spans) if unlisted else search_keywords(remaining)
-    else:
-        keywords = search_keywords(remaining)
-        if "美食" in keywords:  # a general word; a more specific one may follow
-            taken = [(f.start, f.end) for f in remaining] + [(centre.start, centre.end)]
-            unlisted = [(a, b) for a, b in _find_unlisted_kinds(text) if all(b <= c or a >= d for c, d in taken)]
-            keywords = tuple(text[a:b] for a, b in unlisted) + keywords
-            spans += unlisted
-    if not keywords and (question_word := _WHERE_WORD.search(text)):  # fall back to another noun of the clause
-        stretch = text[centre.end :] if centre.end <= question_word.start() else text[question_word.end() :]
-        fallback = re.search(f"[{HAN_RANGES}A-Za-z]{{2,}}", _FILLER_WORDS.sub("\ue000", stretch))
-        keywords, spans = (fallback[0],) if fallback else (), [(centre.end, centre.end)]
+    keywords, spans = _find_keywords(text, centre, remaining)
     if not keywords:
         return
     first, last = min(a for a, _ in spans), max(b for _, b in spans)
@@ -352,13 +320,12 @@ def _read_search(text: str) -> Iterator[QuestionReading]:
     for a, b in [*spans, (centre.start, centre.end)]:
         masked[a:b] = "\ue000" * (b - a)
     rest = "".join(masked)
-    clauses = [c for c in CLAUSE_END_PATTERN.split(rest) if "\ue000" in c]
+    clauses = "，".join(c for c in CLAUSE_END_PATTERN.split(rest) if "\ue000" in c)
     lead = re.search(r"(?:适合|可以|能)$", text[:first])
     purpose = re.sub(r"有哪些|有什么|推荐", "", text[lead.start() if lead else first : last]).strip()
     query = PlaceQuery(centre.name, purpose, keywords, parse_radius(text, centre.default_radius), mode="")
-    features = _build_features("near", [centre.name] if centre.name else [], "，".join(clauses), "，".join(clauses))
+    features = _build_features("near", [centre.name] if centre.name else [], clauses, clauses)
     uses = {f.purpose.primary_use for f in remaining}
-    tail = rest[last:]
     yield QuestionReading(
         query,
         features
@@ -368,9 +335,52 @@ def _read_search(text: str) -> Iterator[QuestionReading]:
             "vague": float(not uses & {"venue", "named", "food"}),
             "own words": float(not uses),
             "attached": float(first == centre.end and not centre.is_near and centre.end > 0),
-            "tail": min(3.0, len(_content_letters(CLAUSE_END_PATTERN.split(tail)[0])) / 3),
+            "tail": min(3.0, len(_content_letters(CLAUSE_END_PATTERN.split(rest[last:])[0])) / 3),
         },
     )
+
+
+def _choose_centre(text: str, purposes: list[PurposeMatch]) -> _CentreMatch | None:
+    """Return the most reliable centre of a search, one without a name for "near me", or None."""
+    places = [c for c in _find_centres(text, purposes) if c.name and not _NOT_A_LOCATION.match(c.name)]
+    candidates = [c for c in places if not _is_only_kind(c.name) and not _is_not_place(c.name)]
+    centre = next((c for c in candidates if c.is_near or _place_likeness(c.name) > 0), None)
+    centre = centre or next((c for c in candidates if c.is_certain and len(c.name) > 1), None)
+    if centre and not centre.is_near and is_place_name(centre.name):  # a town may be followed by a place in it
+        inner_places = (c for c in candidates if c.start > centre.end and is_place_name(c.name) and not c.is_certain)
+        if inner_place := next(inner_places, None):
+            return inner_place._replace(name=centre.name + inner_place.name)
+    near_match = _NEAR_WORD.search(text) or re.search("最近的|离我|这边|这里|这儿", text)
+    if centre is None and near_match:
+        return _CentreMatch("", near_match.start(), near_match.end(), NEAR_METRES, True)
+    return centre
+
+
+def _find_keywords(
+    text: str, centre: _CentreMatch, purposes: list[PurposeMatch]
+) -> tuple[tuple[str, ...], list[tuple[int, int]]]:
+    """Return the search keywords in a text outside the centre, and their spans.
+
+    A kind of place in no table is used if the purposes are general, or else another noun.
+    """
+    spans = [(f.start, f.end) for f in purposes]
+    keywords = search_keywords(purposes)
+    if not any(f.purpose.primary_use not in ("for", "any") for f in purposes):
+        unlisted = [
+            (a, b) for a, b in _find_unlisted_kinds(text) if b <= centre.start or (a >= centre.end and b > centre.end)
+        ]
+        if unlisted:
+            keywords, spans = tuple(text[a:b] for a, b in unlisted), unlisted
+    elif "美食" in keywords:  # a general word; a more specific one may follow
+        taken = [*spans, (centre.start, centre.end)]
+        unlisted = [(a, b) for a, b in _find_unlisted_kinds(text) if all(b <= c or a >= d for c, d in taken)]
+        keywords = tuple(text[a:b] for a, b in unlisted) + keywords
+        spans += unlisted
+    if not keywords and (question_word := _WHERE_WORD.search(text)):  # fall back to another noun of the clause
+        stretch = text[centre.end :] if centre.end <= question_word.start() else text[question_word.end() :]
+        fallback = re.search(f"[{HAN_RANGES}A-Za-z]{{2,}}", _FILLER_WORDS.sub("\ue000", stretch))
+        return (fallback[0],) if fallback else (), [(centre.end, centre.end)]
+    return keywords, spans
 
 
 def _content_letters(text: str) -> str:

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Literal, Protocol
 
 from research.core.coordinates import Point
-from research.core.deadlines import deadline
 from research.core.errors import ServiceError
 from research.core.records import EventEmitter, Failure, Finding, Language, Readiness, Task
 from research.core.text.tokenizer import detect_language
-from research.sources.mcp_tools.tool_runner import ToolExplorer
 from research.sources.places import routes
-from research.sources.places.directions import RoutingMode
 from research.sources.places.evidence import (
     build_distance_table,
     build_fact_evidence,
@@ -27,6 +24,7 @@ from research.sources.places.evidence import (
     search_message,
 )
 from research.sources.places.map_services import MapServices
+from research.sources.places.place_query import PlaceQuery
 from research.sources.places.place_search import (
     PlaceSearchResult,
     clarification_error,
@@ -36,33 +34,10 @@ from research.sources.places.place_search import (
     search_by_words,
     search_places,
 )
-from research.sources.places.service import BudgetedTools, MapService, MapTools
+from research.sources.places.service import MapService, MapTools
 from research.sources.places.tool_runner import KEYLESS_TOOLS, MODEL_TOOLS, MapToolRunner
-
-TIMEOUT_FRACTION = 0.9  # of the search deadline, so that a search ends in time and keeps its results
-
-
-class ParsedPlaceQuery(Protocol):
-    """Result of parsing a query by rules."""
-
-    @property
-    def intent(
-        self,
-    ) -> Literal["near", "where", "details", "way", "distance", "between", "route"]: ...
-    @property
-    def place(self) -> str: ...
-    @property
-    def destination(self) -> str: ...
-    @property
-    def mode(self) -> Literal["walking", "driving", "bicycling", "transit", ""]: ...
-    @property
-    def keywords(self) -> tuple[str, ...]: ...
-    @property
-    def radius(self) -> int: ...
-    @property
-    def purpose(self) -> str: ...
-    @property
-    def stops(self) -> tuple[str, ...]: ...
+from research.sources.places.tools import RoutingMode
+from research.sources.tool_exploration import ToolExplorer, explore
 
 
 def _place_label(place: str | Point) -> str:
@@ -80,7 +55,7 @@ class PlacesRetriever:
         maps: MapServices,
         *,
         timeout_seconds: float,
-        parse_query: Callable[[str], ParsedPlaceQuery | None],
+        parse_query: Callable[[str], PlaceQuery | None],
         explorer: ToolExplorer | None = None,
         max_calls: int = 8,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -132,7 +107,7 @@ class PlacesRetriever:
             services.append(await self._maps.find_service(place, language, emit))
         runner = MapToolRunner(self._maps, services[-1], task.id, self._max_calls, language, emit)
         if self._explorer:
-            failures += await self._explore_tools(task.query, runner, emit)
+            failures += await self._explore_tools(self._explorer, task.query, runner)
         result = runner.search_result()
         services.append(runner.service)
         error = runner.reportable_error()
@@ -154,11 +129,9 @@ class PlacesRetriever:
             ServiceError: as in `search_places`.
         """
         query = " ".join([_place_label(place), *keywords])
-
-        def run_search(tools: MapTools) -> Awaitable[PlaceSearchResult]:
-            return search_places(tools, place, keywords, radius, language, emit)
-
-        return await self._run_search(query, place, language, emit, run_search)
+        return await self._run_search(
+            query, place, language, emit, lambda tools: search_places(tools, place, keywords, radius)
+        )
 
     async def find_route(
         self,
@@ -173,12 +146,12 @@ class PlacesRetriever:
         Raises:
             ServiceError: as in `routes.find_route`.
         """
-
-        def run_search(tools: MapTools) -> Awaitable[PlaceSearchResult]:
-            return routes.find_route(BudgetedTools(tools, self._max_calls), origin, destination, mode, language, emit)
-
         query = f"{_place_label(origin)} → {_place_label(destination)}"
-        return await self._run_search(query, origin, language, emit, run_search)
+
+        def search(tools: MapTools) -> Awaitable[PlaceSearchResult]:
+            return routes.find_route(self._with_budget(tools), origin, destination, mode)
+
+        return await self._run_search(query, origin, language, emit, search)
 
     async def plan_itinerary(
         self, place: str, stops: Sequence[str], mode: RoutingMode | None, language: Language, emit: EventEmitter
@@ -189,12 +162,15 @@ class PlacesRetriever:
         Raises:
             ServiceError: as in `routes.plan_itinerary`.
         """
+        names = list(filter(None, [place, *stops]))
 
-        def run_search(tools: MapTools) -> Awaitable[PlaceSearchResult]:
-            return routes.plan_itinerary(BudgetedTools(tools, self._max_calls), place, stops, mode, (), language, emit)
+        def search(tools: MapTools) -> Awaitable[PlaceSearchResult]:
+            return routes.plan_itinerary(self._with_budget(tools), place, stops, mode)
 
-        place_names = list(filter(None, [place, *stops]))
-        return await self._run_search(" ".join(place_names), "".join(place_names[:1]), language, emit, run_search)
+        return await self._run_search(" ".join(names), "".join(names[:1]), language, emit, search)
+
+    def _with_budget(self, tools: MapTools) -> MapTools:
+        return replace(tools, calls_left=self._max_calls)
 
     async def _run_search(
         self,
@@ -207,7 +183,7 @@ class PlacesRetriever:
         """Run a search with the service that covers a place."""
         started, clock = self._clock(), time.monotonic()
         services = [await self._maps.find_service(place, language, emit)]
-        result = await self._search_with_fallback(services, language, search)
+        result = await self._search_with_fallback(services, language, emit, search)
         task = Task(id="", source=self.name, query=query)
         seconds = time.monotonic() - clock
         return self._build_finding(task, result, services[-1], language, [], started, seconds)
@@ -219,87 +195,78 @@ class PlacesRetriever:
     async def close(self) -> None:
         await self._maps.close()
 
-    async def _explore_tools(self, query: str, runner: MapToolRunner, emit: EventEmitter) -> list[Failure]:
+    async def _explore_tools(self, explorer: ToolExplorer, query: str, runner: MapToolRunner) -> list[Failure]:
         """Let the model search; the results of its calls remain even if it fails."""
-        assert self._explorer is not None
         from research.sources.places.server import specifications
 
         tool_names = KEYLESS_TOOLS if runner.service is self._maps.osm else MODEL_TOOLS
-        tools = [spec for spec in specifications() if spec["function"]["name"] in tool_names]
-        try:
-            async with deadline(self._timeout_seconds * TIMEOUT_FRACTION):
-                await self._explorer(query, tools, runner.call_for_model, self._max_calls, emit)
-        except TimeoutError:
-            failure = ServiceError("timeout", "the search's time was over before the model was done")
-        except ServiceError as error:
-            failure = error
-        else:
-            return []
-        return [failure.to_failure("search", self.name, query)]
+        return await explore(
+            explorer,
+            query,
+            [spec for spec in specifications() if spec["function"]["name"] in tool_names],
+            runner.call_for_model,
+            max_calls=self._max_calls,
+            timeout_seconds=self._timeout_seconds,
+            source_name=self.name,
+            emit=runner.emit,
+        )
 
     async def _search_by_rules(
         self,
         query: str,
-        place_query: ParsedPlaceQuery | None,
+        place_query: PlaceQuery | None,
         services: list[MapService],
         language: Language,
         emit: EventEmitter,
     ) -> PlaceSearchResult:
         """Run the query that the rules have parsed, or a keyword search if they parsed none."""
         if place_query is None:
-            return await search_by_words(services[-1].with_language(language), query, emit)
+            return await search_by_words(MapTools(services[-1], language, emit), query)
         if not place_query.place and not place_query.stops:
             raise clarification_error("where", language)
         return await self._search_with_fallback(
-            services, language, lambda tools: self._run_query(tools, place_query, language, emit)
+            services, language, emit, lambda tools: self._run_query(tools, place_query)
         )
 
     async def _search_with_fallback(
-        self, services: list[MapService], language: Language, search: Callable[[MapTools], Awaitable[PlaceSearchResult]]
+        self,
+        services: list[MapService],
+        language: Language,
+        emit: EventEmitter,
+        search: Callable[[MapTools], Awaitable[PlaceSearchResult]],
     ) -> PlaceSearchResult:
         """Run a search with the last of `services`, or with a fallback service if it does not know
         the place."""
         try:
-            return await search(services[-1].with_language(language))
+            return await search(MapTools(services[-1], language, emit))
         except ServiceError as error:
             fallback = self._maps.find_fallback(services[-1], error)
             if fallback is None:
                 raise
         services.append(fallback)
-        return await search(fallback.with_language(language))
+        return await search(MapTools(fallback, language, emit))
 
-    async def _run_query(
-        self, service: MapTools, place_query: ParsedPlaceQuery, language: Language, emit: EventEmitter
-    ) -> PlaceSearchResult:
+    async def _run_query(self, tools: MapTools, query: PlaceQuery) -> PlaceSearchResult:
         """Run a parsed query; intents that need routes are limited by the call budget."""
-        tools, mode = BudgetedTools(service, self._max_calls), place_query.mode or None
-        match place_query.intent:
+        place, destination, keywords, mode = query.place, query.destination, query.keywords, query.mode or None
+        budgeted_tools = self._with_budget(tools)
+        match query.intent:
             case "way":
-                return await routes.find_route(tools, place_query.place, place_query.destination, mode, language, emit)
-            case "distance" if place_query.stops:
-                endpoints = [
-                    *filter(None, [place_query.place]),
-                    *place_query.stops,
-                    *filter(None, [place_query.destination]),
-                ]
-                return await routes.find_distance_matrix(tools, endpoints, language, emit)
+                return await routes.find_route(budgeted_tools, place, destination, mode)
+            case "distance" if query.stops:
+                ends = [end for end in (place, *query.stops, destination) if end]
+                return await routes.find_distance_matrix(budgeted_tools, ends)
             case "distance":
-                return await routes.find_distance(
-                    tools, place_query.place, place_query.destination, mode, language, emit
-                )
+                return await routes.find_distance(budgeted_tools, place, destination, mode)
             case "between":
-                return await routes.search_between(
-                    tools, place_query.place, place_query.destination, place_query.keywords, mode, language, emit
-                )
+                return await routes.search_between(budgeted_tools, place, destination, keywords, mode)
             case "route":
-                return await routes.plan_itinerary(
-                    tools, place_query.place, place_query.stops, mode, place_query.keywords, language, emit
-                )
-            case "where" if not place_query.keywords:
-                return await find_place(service, place_query.place, language, emit)
-            case "details" if not place_query.keywords:
-                return await find_place_details(service, place_query.place, language, emit)
-        return await search_places(service, place_query.place, place_query.keywords, place_query.radius, language, emit)
+                return await routes.plan_itinerary(budgeted_tools, place, query.stops, mode, keywords)
+            case "where" if not keywords:
+                return await find_place(tools, place)
+            case "details" if not keywords:
+                return await find_place_details(tools, place)
+        return await search_places(tools, place, keywords, query.radius)
 
     def _build_finding(
         self,

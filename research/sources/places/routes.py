@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -10,8 +10,8 @@ from itertools import pairwise
 from research.core.coordinates import Point, distance_metres
 from research.core.errors import ServiceError
 from research.core.i18n import message
-from research.core.records import EventEmitter, Failure, Language, Place, SearchArea
-from research.sources.places.directions import RoutingMode, endpoints, fetch_directions, format_point, parse_route
+from research.core.records import Failure, Place, SearchArea
+from research.sources.places.directions import endpoints, fetch_directions, measure_distances, parse_route
 from research.sources.places.itinerary import MAX_WALK_METRES, choose_mode, measure_distance_matrix, order_by_nearest
 from research.sources.places.place_search import (
     DEFAULT_KEYWORD,
@@ -24,22 +24,18 @@ from research.sources.places.place_search import (
     search_places,
 )
 from research.sources.places.service import MapTools, ToolResult
+from research.sources.places.tool_responses import format_point
+from research.sources.places.tools import RoutingMode
 
 ONE_CIRCLE_METRES = 1_500  # up to this distance one circle covers both places
 MAX_CIRCLES = 3  # searched along a route
 CIRCLE_RADIUS_METRES = (500, 2_000)  # minimum and maximum
 MAX_SIGHTS = 5  # of an itinerary without stops
-DISTANCE_TYPES = {"straight": "0", "driving": "1", "walking": "3"}  # types of maps_distance
 Endpoint = str | Point
 
 
 async def find_route(
-    tools: MapTools,
-    origin: Endpoint,
-    destination: Endpoint,
-    mode: RoutingMode | None,
-    language: Language,
-    emit: EventEmitter,
+    tools: MapTools, origin: Endpoint, destination: Endpoint, mode: RoutingMode | None
 ) -> PlaceSearchResult:
     """Find the route between two places.
 
@@ -49,95 +45,76 @@ async def find_route(
     Raises:
         ServiceError: an end is unknown, or the service returns nothing.
     """
-    start, end = await _locate_endpoints(tools, origin, destination, language, emit)
+    start, end = await locate(tools, origin), await locate(tools, destination)
     is_short = distance_metres(start.point, end.point) <= MAX_WALK_METRES
     modes: tuple[RoutingMode, ...] = (mode,) if mode else ("walking",) if is_short else ("transit", "driving")
-    results, errors = await _fetch_routes(tools, start, end, modes, language, emit)
+    results, errors = await _fetch_routes(tools, start, end, modes)
     if not results:
         try:
-            results = [await _measure_distance(tools, start, end, "straight", emit)]
+            results = [await _measure_distance(tools, start, end, "straight")]
         except ServiceError:
             raise errors[0] from None
-    failures = tuple(error.to_failure("search", "places") for error in errors)
-    return _build_result(start, end, results, failures)
+    return _build_result(start, end, results, errors)
 
 
 async def find_distance(
-    tools: MapTools,
-    origin: Endpoint,
-    destination: Endpoint,
-    mode: RoutingMode | None,
-    language: Language,
-    emit: EventEmitter,
+    tools: MapTools, origin: Endpoint, destination: Endpoint, mode: RoutingMode | None
 ) -> PlaceSearchResult:
     """Measure the distance between two places: straight line, driving, and walking if it is short.
 
     Raises:
         ServiceError: an end is unknown, or nothing can be measured.
     """
-    start, end = await _locate_endpoints(tools, origin, destination, language, emit)
+    start, end = await locate(tools, origin), await locate(tools, destination)
     is_short = distance_metres(start.point, end.point) <= MAX_WALK_METRES or mode == "walking"
     results: list[ToolResult] = []
-    errors: list[ServiceError] = []
+    errors: dict[str, ServiceError] = {}  # by message
     for measured_mode in ("straight", "driving", *(["walking"] if is_short else [])):
         try:
-            results.append(await _measure_distance(tools, start, end, measured_mode, emit))
+            results.append(await _measure_distance(tools, start, end, measured_mode))
         except ServiceError as error:
-            errors.append(_localise_error(error, measured_mode, tools, language))
+            localised = _localise_error(error, measured_mode, tools)
+            errors[localised.message] = localised
     if not results:
-        raise errors[0]
-    failures = tuple({failed.message: failed.to_failure("search", "places") for failed in errors}.values())
-    return _build_result(start, end, results, failures)
+        raise next(iter(errors.values()))
+    return _build_result(start, end, results, errors.values())
 
 
 async def search_between(
-    tools: MapTools,
-    origin: Endpoint,
-    destination: Endpoint,
-    keywords: Sequence[str],
-    mode: RoutingMode | None,
-    language: Language,
-    emit: EventEmitter,
+    tools: MapTools, origin: Endpoint, destination: Endpoint, keywords: Sequence[str], mode: RoutingMode | None
 ) -> PlaceSearchResult:
     """Search for places along a route; around the midpoint if the two ends are close.
 
     Raises:
         ServiceError: an end is unknown, or the service does not respond.
     """
-    start, end = await _locate_endpoints(tools, origin, destination, language, emit)
+    start, end = await locate(tools, origin), await locate(tools, destination)
     keyword_text, results = "|".join(keywords) or DEFAULT_KEYWORD, (*start.results, *end.results)
     distance = distance_metres(start.point, end.point)
     if distance <= ONE_CIRCLE_METRES:
-        name = message("mark.list", language).join((start.name, end.name))
+        name = message("mark.list", tools.language).join((start.name, end.name))
         radius = max(CIRCLE_RADIUS_METRES[0], round(distance / 2) + 200)
-        return await search_around(tools, _midpoint(start.point, end.point), name, keyword_text, radius, emit, results)
+        return await search_around(tools, _midpoint(start.point, end.point), name, keyword_text, radius, results)
     travel_mode: RoutingMode = mode or ("walking" if distance <= MAX_WALK_METRES else "driving")
-    route_results, errors = await _fetch_routes(tools, start, end, (travel_mode,), language, emit)
+    route_results, errors = await _fetch_routes(tools, start, end, (travel_mode,))
     line = _route_line(route_results[0]) if route_results else (start.point, end.point)
     radius = max(CIRCLE_RADIUS_METRES[0], min(CIRCLE_RADIUS_METRES[1], round(distance / (2 * MAX_CIRCLES))))
     places_found: list[Place] = []
     circles: list[SearchArea] = []
     probes = [_point_along(line, (n + 0.5) / MAX_CIRCLES) for n in range(MAX_CIRCLES)][: max(1, tools.calls_left)]
     for probe in probes:
-        circle_result = await search_around(tools, probe, "", keyword_text, radius, emit, (), radius_factors=())
+        circle_result = await search_around(tools, probe, "", keyword_text, radius, radius_factors=())
         places_found += circle_result.places
         circles += [circle_result.centre] if circle_result.centre else []
         results = (*results, *circle_result.results)
     places = [place.model_copy(update={"distance": None}) for place in deduplicate(places_found)]
-    failures = tuple(error.to_failure("search", "places") for error in errors)
     return PlaceSearchResult(
-        rank_places(places), None, (*results, *route_results), failures=failures, circles=tuple(circles)
+        rank_places(places), None, (*results, *route_results), failures=_failures(errors), circles=tuple(circles)
     )
 
 
 async def plan_itinerary(
-    tools: MapTools,
-    place: str,
-    stops: Sequence[str],
-    mode: RoutingMode | None,
-    keywords: Sequence[str],
-    language: Language,
-    emit: EventEmitter,
+    tools: MapTools, place: str, stops: Sequence[str], mode: RoutingMode | None, keywords: Sequence[str] = ()
 ) -> PlaceSearchResult:
     """Plan a day's itinerary through stops or, without stops, through the best places of an area.
 
@@ -148,37 +125,34 @@ async def plan_itinerary(
         ServiceError: a place is unknown, or the service does not respond.
     """
     if len(stops) > 1:
-        points = [replace(await locate(tools, _with_town(place, stop), language, emit), name=stop) for stop in stops]
+        points = [replace(await locate(tools, _with_town(place, stop)), name=stop) for stop in stops]
         places, results = [point.to_place() for point in points], [item for point in points for item in point.results]
     else:
-        result = await search_places(tools, place, keywords or (DEFAULT_KEYWORD,), 5_000, language, emit)
+        result = await search_places(tools, place, keywords or (DEFAULT_KEYWORD,), 5_000)
         places, results = list(result.places[:MAX_SIGHTS]), list(result.results)
     order = order_by_nearest(places)
     travel_mode = mode or choose_mode(order)
-    failures: list[Failure] = []
+    errors: list[ServiceError] = []
     for a, b in pairwise(order):
-        if failures:
+        if errors:
             break
         start, end = (NamedPoint(p.name, Point(p.lng, p.lat), place=p) for p in (a, b))
-        route_results, errors = await _fetch_routes(tools, start, end, (travel_mode,), language, emit)
+        route_results, errors = await _fetch_routes(tools, start, end, (travel_mode,))
         results += route_results
-        failures += [error.to_failure("search", "places") for error in errors]
     matrix = None
-    if len(order) > 2 and tools.calls_left >= len(order) and not failures:
+    if len(order) > 2 and tools.calls_left >= len(order) and not errors:
         with suppress(ServiceError):  # the routes are a result without it
             matrix = await measure_distance_matrix(tools, order)
-    return PlaceSearchResult(tuple(order), None, tuple(results), matrix, tuple(failures), facts_first=True)
+    return PlaceSearchResult(tuple(order), None, tuple(results), matrix, _failures(errors), facts_first=True)
 
 
-async def find_distance_matrix(
-    tools: MapTools, ends: Sequence[Endpoint], language: Language, emit: EventEmitter
-) -> PlaceSearchResult:
+async def find_distance_matrix(tools: MapTools, ends: Sequence[Endpoint]) -> PlaceSearchResult:
     """Measure the distances between all of several places.
 
     Raises:
         ServiceError: a place is unknown, or the distances cannot be measured.
     """
-    points = [await locate(tools, end, language, emit) for end in ends]
+    points = [await locate(tools, end) for end in ends]
     places, results = [point.to_place() for point in points], [item for point in points for item in point.results]
     return PlaceSearchResult(
         tuple(places), None, tuple(results), await measure_distance_matrix(tools, places), facts_first=True
@@ -190,22 +164,8 @@ def _with_town(place: str, stop: str) -> str:
     return f"{place}{stop}" if place and place not in stop else stop
 
 
-async def _locate_endpoints(
-    tools: MapTools, origin: Endpoint, destination: Endpoint, language: Language, emit: EventEmitter
-) -> tuple[NamedPoint, NamedPoint]:
-    return (
-        await locate(tools, origin, language, emit),
-        await locate(tools, destination, language, emit),
-    )
-
-
 async def _fetch_routes(
-    tools: MapTools,
-    start: NamedPoint,
-    end: NamedPoint,
-    modes: Sequence[RoutingMode],
-    language: Language,
-    emit: EventEmitter,
+    tools: MapTools, start: NamedPoint, end: NamedPoint, modes: Sequence[RoutingMode]
 ) -> tuple[list[ToolResult], list[ServiceError]]:
     """Request the routes by several modes. Return the results and the errors."""
     results: list[ToolResult] = []
@@ -214,48 +174,45 @@ async def _fetch_routes(
         try:
             cities = (start.city, end.city)
             if mode == "transit" and not all(cities):
-                cities = (await _find_city(tools, start, emit), await _find_city(tools, end, emit))
-            results.append(await fetch_directions(tools, start.point, end.point, mode, cities, emit))
+                cities = (await _find_city(tools, start), await _find_city(tools, end))
+            results.append(await fetch_directions(tools, start.point, end.point, mode, cities))
         except ServiceError as error:
-            errors.append(_localise_error(error, mode, tools, language))
+            errors.append(_localise_error(error, mode, tools))
     return results, errors
 
 
-async def _find_city(tools: MapTools, spot: NamedPoint, emit: EventEmitter) -> str:
+async def _find_city(tools: MapTools, place: NamedPoint) -> str:
     """Return the city of a point, by reverse geocoding if it is unknown."""
-    if spot.city:
-        return spot.city
-    result = await tools.call_tool("maps_regeocode", {"location": format_point(spot.point)}, emit)
+    if place.city:
+        return place.city
+    result = await tools.call("maps_regeocode", location=format_point(place.point))
     return str(result.body.get("city") or result.body.get("province") or "")
 
 
-def _localise_error(error: ServiceError, mode: str, tools: MapTools, language: Language) -> ServiceError:
+def _localise_error(error: ServiceError, mode: str, tools: MapTools) -> ServiceError:
     """Return an error about routes with a message in the user's language; others unchanged."""
     if tools.is_offline and error.reason == "no key":
-        return ServiceError("no key", message("look.no ways", language), hint="key")
+        return ServiceError("no key", message("look.no ways", tools.language), hint="key")
     if error.reason == "empty":
-        text = message("look.no way", language, means=message(f"fact.{mode}", language))
+        text = message("look.no way", tools.language, means=message(f"fact.{mode}", tools.language))
         return ServiceError("empty", text)
     return error
 
 
-async def _measure_distance(
-    tools: MapTools, start: NamedPoint, end: NamedPoint, mode: str, emit: EventEmitter
-) -> ToolResult:
-    arguments = {
-        "origins": format_point(start.point),
-        "destination": format_point(end.point),
-        "type": DISTANCE_TYPES[mode],
-    }
-    return await tools.call_tool("maps_distance", arguments, emit)
+async def _measure_distance(tools: MapTools, start: NamedPoint, end: NamedPoint, mode: str) -> ToolResult:
+    return await measure_distances(tools, format_point(start.point), format_point(end.point), mode)
+
+
+def _failures(errors: Iterable[ServiceError]) -> tuple[Failure, ...]:
+    return tuple(error.to_failure("search", "places") for error in errors)
 
 
 def _build_result(
-    start: NamedPoint, end: NamedPoint, results: Sequence[ToolResult], failures: tuple[Failure, ...]
+    start: NamedPoint, end: NamedPoint, results: Sequence[ToolResult], errors: Iterable[ServiceError]
 ) -> PlaceSearchResult:
     places = (start.to_place(), end.to_place())
     return PlaceSearchResult(
-        places, None, (*start.results, *end.results, *results), failures=failures, facts_first=True
+        places, None, (*start.results, *end.results, *results), failures=_failures(errors), facts_first=True
     )
 
 

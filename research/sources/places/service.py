@@ -12,24 +12,24 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
-from research.core.coordinates import Point, distance_metres, from_gcj02
+from research.core.coordinates import Point, distance_metres
 from research.core.errors import ServiceError
+from research.core.events import RetryScheduled, UsageRecorded
 from research.core.records import EventEmitter, Language, Place, fingerprint, ignore_event
 from research.core.settings import Settings
 from research.sources.places import tool_responses
 from research.sources.places.client import AmapSession, InProcessSession, session_factory
 from research.sources.places.tool_responses import Area, UnlocatedPlace
-
-if TYPE_CHECKING:
-    from research.sources.places.server import MapBackend
+from research.sources.places.tools import MapBackend
 
 CHINA_TIMEZONE = timezone(timedelta(hours=8))  # Amap's daily quota resets at midnight there
 COUNTED_TOOLS = frozenset({"maps_around_search", "maps_text_search", "maps_search_detail"})
 CACHED_TOOLS = COUNTED_TOOLS | {"maps_geo", "maps_regeocode"}
 MAX_ATTEMPTS = 3
+UNLIMITED_CALLS = 1_000  # more than any search makes
 _MAX_CONCURRENT_DETAILS = 5
 _UNCOUNTED_REASONS = ("unreachable", "no key", "unavailable")  # no search was used up
 
@@ -72,32 +72,20 @@ class ToolResult:
         return tool_responses.as_text(self.body.get("source")) or "amap"
 
 
-class MapTools(Protocol):
-    """Interface for calling map tools."""
+@dataclass
+class MapTools:
+    """The tools of a map service for one search: in its language, with a limit of calls."""
 
-    @property
-    def is_offline(self) -> bool: ...
-    @property
-    def calls_left(self) -> int:
-        """Number of calls that may still be made."""
-
-    async def call_tool(
-        self, tool: str, arguments: Mapping[str, Any], emit: EventEmitter = ignore_event
-    ) -> ToolResult: ...
-
-
-class BudgetedTools:
-    """Map tools with a limited number of calls for one search."""
-
-    def __init__(self, tools: MapTools, max_calls: int) -> None:
-        self._tools = tools
-        self.calls_left = max_calls
+    service: MapService
+    language: Language = "zh"
+    emit: EventEmitter = ignore_event
+    calls_left: int = UNLIMITED_CALLS
 
     @property
     def is_offline(self) -> bool:
-        return self._tools.is_offline
+        return self.service.is_offline
 
-    async def call_tool(self, tool: str, arguments: Mapping[str, Any], emit: EventEmitter = ignore_event) -> ToolResult:
+    async def call(self, tool: str, **arguments: str) -> ToolResult:
         """Call a tool as `MapService.call_tool` does.
 
         Raises:
@@ -106,23 +94,7 @@ class BudgetedTools:
         if self.calls_left <= 0:
             raise ServiceError("left out", "the calls of this search are used (AMAP_TOOL_CALLS)")
         self.calls_left -= 1
-        return await self._tools.call_tool(tool, arguments, emit)
-
-
-class _LocalisedTools:
-    """A map service whose names and kinds are in one language."""
-
-    def __init__(self, service: MapService, language: Language) -> None:
-        self._service = service
-        self._language = language
-        self.calls_left = service.calls_left
-
-    @property
-    def is_offline(self) -> bool:
-        return self._service.is_offline
-
-    async def call_tool(self, tool: str, arguments: Mapping[str, Any], emit: EventEmitter = ignore_event) -> ToolResult:
-        return await self._service.call_tool(tool, arguments, emit, self._language)
+        return await self.service.call_tool(tool, arguments, self.emit, self.language)
 
 
 class MapService:
@@ -153,16 +125,10 @@ class MapService:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._pending_searches = 0  # searches in progress, not yet counted
 
-    calls_left = 1_000  # in effect unlimited
-
     @property
     def name(self) -> str:
         """One of amap, offline, osm."""
         return self._backend.name if self._backend else "offline" if self.is_offline else "amap"
-
-    def with_language(self, language: Language) -> MapTools:
-        """Return the tools with names and kinds in a language, if the service has several."""
-        return _LocalisedTools(self, language)
 
     @property
     def is_offline(self) -> bool:
@@ -182,7 +148,7 @@ class MapService:
 
     def searches_left(self) -> tuple[int, int] | None:
         """Return today's remaining searches and the daily limit; None if they are unlimited."""
-        limit = self._settings.amap_daily
+        limit = self._settings.amap_daily_searches
         if not limit or self.is_offline or self.missing_setting or self._backend:
             return None
         return max(0, limit - self._answers.get_counter(self._account_name, self._today)), limit
@@ -209,7 +175,7 @@ class MapService:
         items = list(tool_responses.parse_places(body, language))
         unlocated = [item for item in items if isinstance(item, UnlocatedPlace)]
         if unlocated:
-            items, since = await self._fetch_locations(items, unlocated[: self._settings.amap_details], emit)
+            items, since = await self._fetch_locations(items, unlocated[: self._settings.amap_detail_calls], emit)
             fetched_at = min(fetched_at, since)
         centre = _search_centre(checked)
         located = tuple(_with_distance(item, centre) for item in items if isinstance(item, Place))
@@ -233,7 +199,7 @@ class MapService:
             return await self._call_with_retries(tool, arguments, emit), self._clock()
         parts = [f"{name}={value}" for name, value in sorted(arguments.items())]
         key = fingerprint(*self._server_key, tool, *parts, digits=32)
-        hours = self._settings.amap_cache
+        hours = self._settings.amap_cache_hours
         async with self._locks.setdefault(key, asyncio.Lock()):
             since = self._clock() - timedelta(hours=hours)
             if hours and (cached := self._answers.get_cached_answer(key, since)):
@@ -263,7 +229,7 @@ class MapService:
                 if attempt == MAX_ATTEMPTS or not (error.is_retryable and error.retry_after_seconds is not None):
                     raise
                 wait = error.retry_after_seconds * attempt
-                emit("waiting", stage="search", seconds=wait, reason=error.reason, what=self.name)
+                emit(RetryScheduled(stage="search", service=self.name, reason=error.reason, seconds=wait))
             await asyncio.sleep(wait)
         raise AssertionError("at least one attempt is made")
 
@@ -283,7 +249,7 @@ class MapService:
             self._pending_searches -= 1
             if sent:
                 self._answers.increment_counter(self._account_name, self._today)
-                emit("usage", stage="search", model="amap", searches=1, cost=0.0)
+                emit(UsageRecorded(stage="search", model="amap", searches=1, cost=0.0))
 
     @property
     def _account_name(self) -> str:
@@ -308,19 +274,19 @@ class MapService:
         semaphore = asyncio.Semaphore(_MAX_CONCURRENT_DETAILS)
         since = self._clock()
 
-        async def look_up(lead: UnlocatedPlace) -> Place | UnlocatedPlace:
+        async def look_up(place: UnlocatedPlace) -> Place | UnlocatedPlace:
             nonlocal since
             async with semaphore:
-                body, fetched_at = await self._cached_call("maps_search_detail", {"id": lead.id}, emit)
+                body, fetched_at = await self._cached_call("maps_search_detail", {"id": place.id}, emit)
             since = min(since, fetched_at)
-            return next((p for p in tool_responses.parse_places(body) if isinstance(p, Place)), lead)
+            return next((p for p in tool_responses.parse_places(body) if isinstance(p, Place)), place)
 
         results = await asyncio.gather(*map(look_up, unlocated), return_exceptions=True)
         by_id: dict[str, Place | UnlocatedPlace] = {}
         errors = []
-        for lead, result in zip(unlocated, results, strict=True):
+        for place, result in zip(unlocated, results, strict=True):
             if isinstance(result, Place | UnlocatedPlace):
-                by_id[lead.id] = result
+                by_id[place.id] = result
             elif not isinstance(result, ServiceError):
                 raise result
             elif result.reason != "empty":
@@ -338,19 +304,13 @@ def _to_wgs84(name: str, value: Any) -> Any:
     """Convert the points in an argument, if it has any, to WGS-84."""
     if name not in _POINT_ARGUMENTS:
         return value
-    points = (_parse_point(location) for location in str(value).split("|"))
+    points = (tool_responses.parse_gcj02(location) for location in str(value).split("|"))
     return "|".join(f"{point.lng:.6f},{point.lat:.6f}" for point in points)
-
-
-def _parse_point(location: str) -> Point:
-    """Parse "lng,lat" in GCJ-02 to a WGS-84 point."""
-    lng, lat = location.split(",")
-    return from_gcj02(Point(float(lng), float(lat)))
 
 
 def _search_centre(arguments: Mapping[str, Any]) -> Point | None:
     """Return the centre of a search around a point, or None."""
-    return _parse_point(str(arguments["location"])) if "radius" in arguments else None
+    return tool_responses.parse_gcj02(str(arguments["location"])) if "radius" in arguments else None
 
 
 def _with_distance(place: Place, centre: Point | None) -> Place:

@@ -15,10 +15,11 @@ from functools import cache
 from typing import Any, get_args
 
 from research import data
-from research.core.coordinates import CoordinateSystem, Point, amap_coordinate_system, to_wgs84
+from research.core.coordinates import CoordinateSystem, Point, amap_coordinate_system, from_gcj02, to_gcj02, to_wgs84
 from research.core.errors import ServiceError
 from research.core.i18n import message
 from research.core.records import FailureHint, FailureReason, Language, Place
+from research.http.sanitize import keep_objects
 from research.sources.places.opening_hours import describe_hours
 
 MAX_PHOTOS = 5
@@ -65,7 +66,7 @@ class UnlocatedPlace:
 
 def parse_areas(answer: Mapping[str, Any]) -> tuple[Area, ...]:
     """Parse the result of geocoding."""
-    rows = _as_rows(answer.get("return")) or _as_rows(answer.get("results"))
+    rows = keep_objects(answer.get("return")) or keep_objects(answer.get("results"))
     return tuple(area for row in rows if (area := _parse_area(row)))
 
 
@@ -87,7 +88,7 @@ def parse_places(answer: Mapping[str, Any], language: Language = "zh") -> Iterat
     sample = bool(answer.get("sample"))
     provider = as_text(answer.get("source")) or "amap"
     detail = [answer] if "pois" not in answer and as_text(answer.get("id")) else []
-    for row in _as_rows(answer.get("pois")) or detail:
+    for row in keep_objects(answer.get("pois")) or detail:
         point, name = _parse_point(row), _display_name(row, language)
         if not name:
             continue
@@ -122,7 +123,6 @@ def _hours_text(row: Mapping[str, Any], language: Language) -> str:
 
 def _parse_place(row: Mapping[str, Any], point: Point, provider: str, language: Language, *, sample: bool) -> Place:
     rating, cost = as_number(row.get("rating")), as_number(row.get("cost"))
-    distance = as_number(row.get("distance"))
     kind, kind_entry = _kind_text(row, language), _find_kind(as_text(row.get("typecode")))
     return Place(
         id=as_text(row.get("id")),
@@ -135,7 +135,7 @@ def _parse_place(row: Mapping[str, Any], point: Point, provider: str, language: 
         address=as_text(row.get("address")),
         district=as_text(row.get("district")),
         city=as_text(row.get("city")),
-        distance=None if distance is None else round(distance),
+        distance=as_integer(row.get("distance")),
         rating=rating if rating and 0 < rating <= 5 else None,
         cost=cost if cost and cost > 0 else None,
         hours=_hours_text(row, language),
@@ -178,18 +178,14 @@ def _photo_urls(row: Mapping[str, Any]) -> Iterator[str]:
 
 def parse_distances(answer: Mapping[str, Any]) -> list[tuple[int, int | None]]:
     """Return metres and seconds from each origin to the destination, in the origins' order."""
-    rows = sorted(_as_rows(answer.get("results")), key=lambda row: as_number(row.get("origin_id")) or 0)
-    measures = [(as_number(row.get("distance")), as_number(row.get("duration"))) for row in rows]
-    return [
-        (round(metres), None if seconds is None else round(seconds))
-        for metres, seconds in measures
-        if metres is not None
-    ]
+    rows = sorted(keep_objects(answer.get("results")), key=lambda row: as_number(row.get("origin_id")) or 0)
+    measures = [(as_integer(row.get("distance")), as_integer(row.get("duration"))) for row in rows]
+    return [(metres, seconds) for metres, seconds in measures if metres is not None]
 
 
 def parse_forecasts(answer: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return the days of a weather forecast, with all values as text."""
-    rows = _as_rows(answer.get("forecasts"))
+    rows = keep_objects(answer.get("forecasts"))
     return [{name: as_text(value) for name, value in row.items()} for row in rows]
 
 
@@ -272,17 +268,36 @@ def as_number(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _as_rows(value: object) -> list[Mapping[str, Any]]:
-    return [row for row in value if isinstance(row, Mapping)] if isinstance(value, list) else []
+def as_integer(value: object) -> int | None:
+    """Return a finite number, rounded, also from a text; None for anything else."""
+    number = as_number(value)
+    return None if number is None else round(number)
+
+
+def parse_degrees(text: str) -> Point | None:
+    """Return the point "lng,lat" as it is given, without conversion; None if it is not on Earth."""
+    lng, lat = map(as_number, text.partition(",")[::2])
+    if lng is None or lat is None or abs(lng) > 180 or abs(lat) > 90:
+        return None
+    return Point(lng, lat)
+
+
+def format_point(point: Point) -> str:
+    """Format a WGS-84 point as the tools expect it: "lng,lat" in GCJ-02."""
+    shifted = to_gcj02(point)
+    return f"{shifted.lng:.6f},{shifted.lat:.6f}"
+
+
+def parse_gcj02(location: str) -> Point:
+    """Parse a point of a tool's arguments, "lng,lat" in GCJ-02, to WGS-84."""
+    lng, lat = map(float, location.split(","))
+    return from_gcj02(Point(lng, lat))
 
 
 def _parse_point(row: Mapping[str, Any]) -> Point | None:
     """Return the WGS-84 point of a row, or None."""
-    lng, _, lat = as_text(row.get("location")).partition(",")
-    lng_degrees, lat_degrees = as_number(lng), as_number(lat)
-    if lng_degrees is None or lat_degrees is None or abs(lng_degrees) > 180 or abs(lat_degrees) > 90:
-        return None
-    return to_wgs84(Point(lng_degrees, lat_degrees), _coordinate_system(row))
+    point = parse_degrees(as_text(row.get("location")))
+    return to_wgs84(point, _coordinate_system(row)) if point else None
 
 
 def _coordinate_system(row: Mapping[str, Any]) -> CoordinateSystem:

@@ -13,10 +13,10 @@ from typing import Any
 
 from research.core.coordinates import Point, from_gcj02, to_gcj02
 from research.core.errors import ServiceError
+from research.core.events import ToolCalled
 from research.core.records import EventEmitter, Evidence, Language, Place, SearchArea
-from research.sources.mcp_tools.tool_runner import error_json
 from research.sources.places import coverage
-from research.sources.places.directions import format_point, parse_route
+from research.sources.places.directions import TOOL_BY_MODE, parse_route
 from research.sources.places.evidence import build_fact_evidence, point_key
 from research.sources.places.map_services import MapServices
 from research.sources.places.place_search import (
@@ -28,21 +28,11 @@ from research.sources.places.place_search import (
     rank_places,
 )
 from research.sources.places.service import MapService, ToolResult
+from research.sources.places.tool_responses import format_point
+from research.sources.tool_exploration import error_json
 
-MODEL_TOOLS = frozenset({
-    "maps_geo", "maps_around_search", "maps_text_search", "maps_search_detail",
-    "maps_direction_walking", "maps_direction_driving", "maps_bicycling", "maps_distance",
-    "maps_direction_transit_integrated", "maps_weather",
-})  # fmt: skip
-KEYLESS_TOOLS = frozenset(
-    {
-        "maps_geo",
-        "maps_around_search",
-        "maps_text_search",
-        "maps_search_detail",
-        "maps_distance",
-    }
-)  # fmt: skip - tools that OpenStreetMap's open services support
+KEYLESS_TOOLS = frozenset({"maps_geo", "maps_around_search", "maps_text_search", "maps_search_detail", "maps_distance"})
+MODEL_TOOLS = KEYLESS_TOOLS | {*TOOL_BY_MODE.values(), "maps_weather"}  # the others need a key
 _MODEL_MISTAKES = ("refused", "empty")  # reasons of errors that a model's wrong call may cause
 MAX_LISTED = 20  # places in the summary of one result
 MAX_RAW_CHARS = 2_000  # of a result without a summary
@@ -71,7 +61,7 @@ class MapToolRunner:
         if tool not in MODEL_TOOLS:
             return error_json(f"there is no tool {tool!r}")
         shown = {name: str(value)[:80] for name, value in arguments.items()}
-        self.emit("tool", task=self.task_id, tool=tool, arguments=shown)
+        self.emit(ToolCalled(task=self.task_id, tool=tool, arguments=shown))
         try:
             self._choose_service(arguments)
             result = await self.service.call_tool(tool, arguments, self.emit, self.language)

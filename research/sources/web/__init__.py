@@ -18,7 +18,7 @@ def _build_retriever(dependencies: Dependencies) -> Retriever:
         summarise=models.summarise if models else None,
         page_reader=dependencies.page_reader,
         pages_per_search=settings.pages_per_search,
-        domain_verdicts=settings.verdicts,
+        domain_verdicts=settings.domain_statuses,
         clock=dependencies.clock,
     )
 
@@ -29,7 +29,7 @@ SOURCE = Source(
     prompt_phrase="the web",
     build=_build_retriever,
     icon="language",
-    is_default=lambda standing: standing.state == "live",
+    is_default=lambda status: status.state == "live",
     is_cacheable=True,
     is_paid=True,
     setup_commands=("export GEMINI_API_KEY=YOUR_KEY", "export WEB_SEARCH=wikipedia"),

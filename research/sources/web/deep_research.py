@@ -17,14 +17,15 @@ from typing import Any
 
 from research.core.deadlines import pause_deadlines
 from research.core.errors import REDIRECT_STATUSES, ServiceError, error_from_status
-from research.core.records import EventEmitter, Failure, FailureReason, Readiness, Span, Usage, fingerprint
+from research.core.events import UsageRecorded
+from research.core.records import EventEmitter, Failure, FailureReason, fingerprint
 from research.core.text.tokenizer import is_blank
 from research.models.clients import ModelClients
-from research.models.errors import classify_error
 from research.models.gemini import count_member, get_member, list_member
-from research.models.retries import missing_key_error, retry
+from research.models.retries import retry
 from research.models.roles import ModelSpec
 from research.sources.base import STEP_RESULTS
+from research.sources.web.google_provider import GoogleProvider, grounded_result
 from research.sources.web.grounding import GroundedText, parse_grounding
 from research.sources.web.provider import SearchResult
 
@@ -40,11 +41,10 @@ _FAILURE_STATUSES: dict[str, tuple[FailureReason, str]] = {
 }
 
 
-class DeepResearch:
+class DeepResearch(GoogleProvider):
     """Web provider that runs each search as a task of the agent."""
 
     name = "deep-research"
-    has_summary = True
 
     def __init__(
         self, clients: ModelClients, clock: Callable[[], datetime], *, max_poll_seconds: float = MAX_POLL_SECONDS
@@ -52,20 +52,11 @@ class DeepResearch:
         """Create a provider; `max_poll_seconds` is the longest interval between two polls of a
         task.
         """
-        self._clients = clients
-        self._settings = clients.settings
-        self._clock = clock
+        super().__init__(clients, clock, ModelSpec("gemini", clients.settings.deep_research, "GEMINI_DEEP_RESEARCH"))
         self._max_poll_seconds = max_poll_seconds
-        self.spec = ModelSpec("gemini", self._settings.deep_research, "GEMINI_DEEP_RESEARCH")
-
-    def readiness(self) -> Readiness:
-        if self._settings.key("gemini"):
-            return Readiness(state="live", detail=self.spec.name)
-        return Readiness(state="missing", detail="GEMINI_API_KEY")
 
     async def search(self, query: str, emit: EventEmitter) -> SearchResult:
-        if not self._settings.key("gemini"):
-            raise missing_key_error(self.spec, self._settings)
+        self._require_key()
         step_results = STEP_RESULTS.get()
         step = f"{self.name} {fingerprint(self.spec.name, query)}"
         task_id: str | None = json.loads(step_results.load_result(step) or "null") if step_results else None
@@ -82,9 +73,6 @@ class DeepResearch:
                 if step_results and error.reason not in ("timeout", "unreachable"):
                     await step_results.save_result(step, "null")  # the task cannot be resumed
                 raise
-
-    async def close(self) -> None:
-        """Do nothing: the client is shared and closed by its owner."""
 
     # The task
 
@@ -161,21 +149,16 @@ class DeepResearch:
             ServiceError: it fails.
         """
         interactions = await self._clients.interactions_api()
-        limit = self._settings.model_timeout
-        try:
-            async with asyncio.timeout(limit):
-                response = await send(interactions.with_raw_response)
+
+        async def send_and_parse() -> Any:
+            response = await send(interactions.with_raw_response)
             if response.status_code in REDIRECT_STATUSES:
                 redirect_error = error_from_status(response.status_code, "", response.headers)
                 message = f"{self.spec}: {redirect_error.message} (check {self.spec.address_setting})"
                 raise ServiceError(redirect_error.reason, message)
             return json.loads(response.http_response.text.removeprefix("\ufeff"))
-        except Exception as error:
-            service_error = classify_error(error, self.spec)
-            if service_error.reason == "timeout":
-                message = f"{self.spec} did not answer within {limit:g} s"
-                raise ServiceError("timeout", message) from error
-            raise service_error from error
+
+        return await self._await_response(send_and_parse())
 
     # Results
 
@@ -193,19 +176,7 @@ class DeepResearch:
             failures = (partial_error.to_failure("search", self.name, query),)
         if is_blank(grounded.text):
             raise ServiceError("malformed", f"{self.spec} answered without a text")
-        remarks = []
-        if grounded.unplaced_count:
-            remarks.append(f"{grounded.unplaced_count} citations could not be placed")
-        if not grounded.evidence:
-            remarks.append("no sources returned")
-        return SearchResult(
-            evidence=grounded.evidence,
-            summary=grounded.spans or (Span(kind="text", text=grounded.text),),
-            executed_queries=grounded.executed_queries,
-            suggestions=grounded.suggestions,
-            message="; ".join(remarks),
-            failures=failures,
-        )
+        return grounded_result(grounded, failures)
 
     def _emit_usage(self, usage: Any, grounded: GroundedText, emit: EventEmitter) -> None:
         def tokens(*names: str) -> int:
@@ -215,7 +186,7 @@ class DeepResearch:
         search_counts = [
             count_member(count, "count") or 0 for count in counts if get_member(count, "type") == "google_search"
         ]
-        record = Usage(
+        usage_event = UsageRecorded(
             stage="search",
             model=str(self.spec),
             input=tokens("input", "tool_use"),
@@ -223,7 +194,7 @@ class DeepResearch:
             cached=tokens("cached"),
             searches=sum(search_counts) or len(grounded.executed_queries),
         )
-        emit("usage", **record.model_dump(mode="json"))
+        emit(usage_event)
 
 
 def parse_report(body: Any, retrieved: datetime) -> GroundedText:

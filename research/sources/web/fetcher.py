@@ -11,10 +11,9 @@ import asyncio
 import math
 import ssl
 import time
-import zlib
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from urllib.parse import urljoin
@@ -23,10 +22,11 @@ import aiohttp
 from protego import Protego
 from yarl import URL
 
-from research.core.errors import ServiceError, error_from_page_status
+from research.core.errors import REDIRECT_STATUSES, ServiceError, error_from_page_status
 from research.core.urls import is_wrapper_url, url_identity
 from research.http.addresses import ALLOWED_PORTS, AddressValidator, Resolver, resolve_host
-from research.http.bodies import ValidatingResolver, read_body
+from research.http.bodies import read_body
+from research.http.checked_requests import create_session, open_response
 from research.sources.web.page_parser import Page, parse_page, warm_parser
 from research.sources.web.results import MAX_DATE_AHEAD
 
@@ -39,7 +39,6 @@ CACHE_SECONDS = 3600.0  # for pages and robots.txt
 ROBOTS_RETRY_SECONDS = 60.0  # before an unavailable robots.txt is fetched again
 MAX_CRAWL_DELAY_SECONDS = 5.0  # longest accepted Crawl-delay
 MAX_HOSTS = 500  # kept in memory
-_REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 _BLOCKED_STATUSES = frozenset({401, 402, 403, 407, 451})
 
 
@@ -235,7 +234,7 @@ class PageFetcher:
 
     async def _request_page(self, target: URL) -> _PageResponse:
         async with self._open_response(target) as response:
-            if response.status in _REDIRECT_STATUSES and "Location" in response.headers:
+            if response.status in REDIRECT_STATUSES and "Location" in response.headers:
                 return _PageResponse(location=response.headers["Location"])
             if response.status != 200:
                 raise _status_error(response)
@@ -284,7 +283,7 @@ class PageFetcher:
         for _ in range(self._max_redirects + 1):
             try:
                 async with self._open_response(target) as response:
-                    if response.status not in _REDIRECT_STATUSES or "Location" not in response.headers:
+                    if response.status not in REDIRECT_STATUSES or "Location" not in response.headers:
                         return await _parse_robots(response)
                     location = response.headers["Location"]
                 target = self._redirect_target(target, location)
@@ -294,52 +293,12 @@ class PageFetcher:
                 return _unavailable_rules(f"robots.txt of {robots_url.host} cannot be read: {error.message}")
         return _unavailable_rules(f"robots.txt of {robots_url.host} cannot be read: too many redirects")
 
-    # HTTP
-
-    @asynccontextmanager
-    async def _open_response(self, target: URL) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Open a response whose body is still unread.
-
-        Raises:
-            ServiceError: there is none, or it broke off.
-        """
-        host = target.host
-        try:
-            async with self._get_session().get(target, allow_redirects=False) as response:
-                yield response
-        except (aiohttp.ClientSSLError, ssl.SSLError) as error:
-            text = f"{host} has no certificate that holds"
-            raise ServiceError("unreachable", text, hint="tls") from error
-        except (aiohttp.ClientPayloadError, aiohttp.ClientResponseError, zlib.error) as error:
-            raise ServiceError("malformed", f"{host} sent what cannot be read") from error
-        except (aiohttp.ClientError, OSError) as error:
-            if isinstance(error, TimeoutError):
-                raise
-            reason = getattr(error, "strerror", None) or error
-            text = f"{host} could not be reached, or broke off: {reason}"
-            raise ServiceError("unreachable", text, is_retryable=True) from error
-
-    def _get_session(self) -> aiohttp.ClientSession:
+    def _open_response(self, target: URL) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        """Open a response; see `open_response`."""
         if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(
-                    resolver=ValidatingResolver(self._guard),
-                    use_dns_cache=False,
-                    socket_factory=self._guard.open_socket,
-                    ssl=self._tls_context or True,
-                    limit=20,
-                ),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=False,  # a proxy would bypass the guard
-                auto_decompress=False,
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
-                headers={
-                    "User-Agent": self._user_agent,
-                    "Accept": "text/html,application/xhtml+xml,text/plain;q=0.8",
-                    "Accept-Encoding": "gzip",
-                },
-            )
-        return self._session
+            headers = {"User-Agent": self._user_agent, "Accept": "text/html,application/xhtml+xml,text/plain;q=0.8"}
+            self._session = create_session(self._guard, headers, self._tls_context)
+        return open_response(self._session, target)
 
 
 async def _parse_robots(response: aiohttp.ClientResponse) -> _RobotsRules:

@@ -7,22 +7,23 @@ it could be read: https://ai.google.dev/gemini-api/docs/url-context.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from research.core.errors import ServiceError
-from research.core.records import EventEmitter, Failure, FailureReason, Readiness, Span, Usage
+from research.core.events import ThinkingUnsupported, UsageRecorded
+from research.core.records import EventEmitter, Failure, FailureReason
 from research.core.text.tokenizer import is_blank
 from research.models.capabilities import PAGES, THINKING, find_refused_feature, thinking_arguments, thinking_level
 from research.models.clients import ModelClients
-from research.models.errors import UnsupportedFeatureError, classify_error
+from research.models.errors import UnsupportedFeatureError
 from research.models.gemini import count_member, generate_content, get_member, list_member
-from research.models.retries import missing_key_error, retry
+from research.models.retries import retry
 from research.models.roles import DEFAULT_MODELS, ModelSpec, role_models
 from research.models.token_counts import fill_missing_counts
+from research.sources.web.google_provider import GoogleProvider, grounded_result
 from research.sources.web.grounding import GroundedText, parse_grounding
 from research.sources.web.provider import SearchResult
 from research.sources.web.url_context import add_opened_pages, find_page_urls
@@ -42,29 +43,19 @@ class _Response(NamedTuple):
     prompt: str  # the complete input, for counting tokens
 
 
-class GeminiSearch:
+class GeminiSearch(GoogleProvider):
     """Web provider that uses grounding with Google Search."""
 
     name = "gemini"
-    has_summary = True
 
     def __init__(self, clients: ModelClients, clock: Callable[[], datetime]) -> None:
-        self._clients = clients
-        self._settings = clients.settings
-        self._clock = clock
         spec = role_models(clients.settings)["search"]
         default = ModelSpec("gemini", DEFAULT_MODELS["search"], "WEB_SEARCH_MODEL")
-        self.spec = spec if spec.provider == "gemini" else default
-
-    def readiness(self) -> Readiness:
-        if self._settings.key("gemini"):
-            return Readiness(state="live", detail=self.spec.name)
-        return Readiness(state="missing", detail="GEMINI_API_KEY")
+        super().__init__(clients, clock, spec if spec.provider == "gemini" else default)
 
     async def search(self, query: str, emit: EventEmitter) -> SearchResult:
-        if not self._settings.key("gemini"):
-            raise missing_key_error(self.spec, self._settings)
-        pages, failures = find_page_urls(query) if self._settings.gemini_pages == "on" else ((), ())
+        self._require_key()
+        pages, failures = find_page_urls(query) if self._settings.gemini_url_context else ((), ())
         try:
             result = await retry(
                 lambda: self._request_with_fallback(query, pages, emit),
@@ -80,9 +71,6 @@ class GeminiSearch:
                 raise ServiceError("quota", error.message, hint="billing") from error
             raise
         return replace(result, failures=(*failures, *result.failures))
-
-    async def close(self) -> None:
-        """Do nothing: the client is shared and closed by its owner."""
 
     async def _request_with_fallback(self, query: str, pages: Sequence[str], emit: EventEmitter) -> _Response:
         """Request an answer, dropping and remembering features that the model refuses."""
@@ -103,7 +91,7 @@ class GeminiSearch:
         newly_refused = features - remaining - refused
         refused |= newly_refused
         if THINKING in newly_refused:
-            emit("unthinking", stage="search", what=str(self.spec), level=level)
+            emit(ThinkingUnsupported(stage="search", service=str(self.spec), level=level))
         return response
 
     async def _request(self, query: str, features: Container[str]) -> _Response:
@@ -122,16 +110,7 @@ class GeminiSearch:
         if THINKING in features:
             level = thinking_level(self.spec, self._settings, "search")
             config["thinking_config"] = thinking_arguments(level)
-        limit = self._settings.model_timeout
-        try:
-            async with asyncio.timeout(limit):
-                body = await generate_content(client, self.spec.name, user_prompt, config)
-        except Exception as error:
-            service_error = classify_error(error, self.spec)
-            if service_error.reason == "timeout":
-                message = f"{self.spec} did not answer within {limit:g} s"
-                raise ServiceError("timeout", message) from error
-            raise service_error from error
+        body = await self._await_response(generate_content(client, self.spec.name, user_prompt, config))
         return _Response(body, system + user_prompt)
 
     def _parse_response(
@@ -171,7 +150,7 @@ class GeminiSearch:
         searches = len(grounded.executed_queries)
         if self.spec.name.startswith(("gemini-2", "gemini-1")):
             searches = min(searches, 1)
-        record = Usage(
+        usage_event = UsageRecorded(
             stage="search",
             model=str(self.spec),
             input=tokens("prompt_token_count", "tool_use_prompt_token_count"),
@@ -179,40 +158,22 @@ class GeminiSearch:
             cached=tokens("cached_content_token_count"),
             searches=searches,
         )
-        record = fill_missing_counts(record, prompt, grounded.text)
-        emit("usage", **record.model_dump(mode="json"))
+        emit(fill_missing_counts(usage_event, prompt, grounded.text))
 
     def _build_result(
         self, query: str, candidate: Any, opened_pages: tuple[GroundedText, tuple[Failure, ...]]
     ) -> SearchResult:
         """Build the result; a text that the service broke off adds a failure."""
         finish = str(get_member(candidate, "finish_reason") or "")
-        grounded, page_failures = opened_pages
-        result = replace(_result_from_grounding(finish, grounded), failures=page_failures)
-        if finish in _COMPLETE_REASONS:
-            return result
-        reason: FailureReason = "blocked" if finish in _REFUSAL_REASONS else "malformed"
-        error = ServiceError(reason, f"{self.spec} stopped in the middle of its text ({finish})")
-        return replace(result, failures=(*page_failures, error.to_failure("search", self.name, query)))
-
-
-def _result_from_grounding(finish_reason: str, grounded: GroundedText) -> SearchResult:
-    notes = []
-    if finish_reason == "MAX_TOKENS":
-        notes.append("the text was cut off at the model's limit")
-    elif finish_reason not in _COMPLETE_REASONS:
-        notes.append(f"the text broke off ({finish_reason})")
-    if grounded.unplaced_count:
-        notes.append(f"{grounded.unplaced_count} citations could not be placed")
-    if not grounded.evidence:
-        notes.append("no sources returned")
-    elif not any(item.passages for item in grounded.evidence):
-        notes.append("no sentence is attributed to the sources")
-    summary = grounded.spans or (Span(kind="text", text=grounded.text),)
-    return SearchResult(
-        evidence=grounded.evidence,
-        summary=summary,
-        executed_queries=grounded.executed_queries,
-        suggestions=grounded.suggestions,
-        message="; ".join(notes),
-    )
+        grounded, failures = opened_pages
+        notes = []
+        if finish == "MAX_TOKENS":
+            notes.append("the text was cut off at the model's limit")
+        elif finish not in _COMPLETE_REASONS:
+            notes.append(f"the text broke off ({finish})")
+            reason: FailureReason = "blocked" if finish in _REFUSAL_REASONS else "malformed"
+            error = ServiceError(reason, f"{self.spec} stopped in the middle of its text ({finish})")
+            failures += (error.to_failure("search", self.name, query),)
+        is_attributed = not grounded.evidence or any(item.passages for item in grounded.evidence)
+        more_notes = () if is_attributed else ("no sentence is attributed to the sources",)
+        return grounded_result(grounded, failures, notes, more_notes)

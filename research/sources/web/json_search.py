@@ -7,16 +7,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from research.core.errors import ServiceError, error_from_status, register_secrets
-from research.core.records import EventEmitter, Readiness, Usage
+from research.core.events import UsageRecorded
+from research.core.records import EventEmitter, Readiness
 from research.core.text.publication_dates import parse_publication_day
-from research.http.responses import convert_errors, parse_json_response, ssl_context
+from research.http.lazy_client import LazyClient
+from research.http.responses import convert_errors, parse_json_response
 from research.http.sanitize import keep_objects, strip_html, tidy_text
 from research.sources.web.provider import SearchResult
 from research.sources.web.results import make_evidence, merge_results
 
 if TYPE_CHECKING:
-    import httpx
-
     from research.core.providers import SearchService
 
 USER_AGENT = "Sightline/1.0"
@@ -42,7 +42,10 @@ class JSONSearch:
         register_secrets([key])
         self._service, self._key, self._url = service, key, url or service.url
         self._max_results, self._timeout_seconds, self._clock = min(max_results, service.most), timeout_seconds, clock
-        self._client: httpx.AsyncClient | None = None
+        header_name, value_prefix = service.header
+        headers = {"User-Agent": USER_AGENT, "Accept": "application/json", header_name: value_prefix + key}
+        # A redirect would leak the key.
+        self._client = LazyClient(headers=headers, timeout=timeout_seconds, follow_redirects=False)
 
     @property
     def name(self) -> str:
@@ -60,7 +63,7 @@ class JSONSearch:
         retrieved, query = self._clock(), tidy_text(query)
         sent_query = query[:MAX_QUERY_CHARS]
         response = await self._request(sent_query)
-        emit("usage", **Usage(stage="search", model=self.name, searches=1).model_dump(mode="json"))
+        emit(UsageRecorded(stage="search", model=self.name, searches=1))
         items = (self._row_evidence(row, retrieved) for row in self._result_rows(response))
         return SearchResult(
             evidence=merge_results(items, self._max_results),
@@ -69,39 +72,17 @@ class JSONSearch:
         )
 
     async def close(self) -> None:
-        client, self._client = self._client, None
-        if client:
-            await client.aclose()
+        await self._client.close()
 
     async def _request(self, query: str) -> dict[str, Any]:
         service = self._service
         fields = _fill_template(service.send, {"{query}": query, "{results}": self._max_results})
         request_options: dict[str, Any] = {"params": fields} if service.method == "GET" else {"json": fields}
         async with convert_errors(service.title, self._timeout_seconds):
-            response = await self._get_client().request(service.method, self._url, **request_options)
+            response = await self._client.get().request(service.method, self._url, **request_options)
         if response.status_code >= 300:
             raise error_from_status(response.status_code, service.title, response.headers)
         return parse_json_response(response, service.title)
-
-    def _get_client(self) -> httpx.AsyncClient:
-        """Return the HTTP client, created at first use; it follows no redirects, which would leak
-        the key.
-        """
-        if self._client is None:
-            import httpx
-
-            header_name, value_prefix = self._service.header
-            self._client = httpx.AsyncClient(
-                headers={
-                    "User-Agent": USER_AGENT,
-                    "Accept": "application/json",
-                    header_name: value_prefix + self._key,
-                },
-                timeout=self._timeout_seconds,
-                verify=ssl_context(),
-                follow_redirects=False,
-            )
-        return self._client
 
     def _result_rows(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the result rows of a response.

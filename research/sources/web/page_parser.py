@@ -61,18 +61,15 @@ def parse_page(data: bytes, url: str, *, charset: str = "", is_plain_text: bool 
     Raises:
         ServiceError: the page has no text, or parsing takes too long.
     """
+    arguments = {"url": url, "charset": charset, "plain": is_plain_text, "latest": latest_date.isoformat()}
     try:
         try:
-            fields = _parse_in_child(
-                data, url, charset, is_plain_text, latest_date, base_seconds=1.2, seconds_per_mb=2.0
-            )
+            fields = _parse_in_child(data, arguments, base_seconds=1.2, seconds_per_mb=2.0)
         except ParserError as error:
             if is_plain_text or error.fault in ("busy", "start"):
                 raise
             # all text is faster to read than the main text
-            fields = _parse_in_child(
-                data, url, charset, is_plain_text, latest_date, base_seconds=0.6, seconds_per_mb=0.6, all_text=True
-            )
+            fields = _parse_in_child(data, arguments | {"whole": True}, base_seconds=0.6, seconds_per_mb=0.6)
     except ParserError as error:
         raise to_service_error(error, "the page") from error
     if "reason" in fields:
@@ -81,21 +78,12 @@ def parse_page(data: bytes, url: str, *, charset: str = "", is_plain_text: bool 
     return Page(url, str(fields["title"]), str(fields["text"]), day, str(fields["language"]))
 
 
-def _parse_in_child(
-    data: bytes, url: str, charset: str, is_plain_text: bool, latest_date: date, *, base_seconds: float, seconds_per_mb: float,
-    all_text: bool = False,
-) -> Any:  # fmt: skip
+def _parse_in_child(data: bytes, arguments: dict[str, Any], *, base_seconds: float, seconds_per_mb: float) -> Any:
     size = len(data) / MB
     return FETCH_POOL.call(
         "research.sources.web.page_parser:parse_task",
         data,
-        {
-            "url": url,
-            "charset": charset,
-            "plain": is_plain_text,
-            "latest": latest_date.isoformat(),
-            "whole": all_text,
-        },
+        arguments,
         limits=ResourceLimits(int((64 + 150 * size) * MB), base_seconds + seconds_per_mb * size),
         imports=("trafilatura",),
         max_wait_seconds=MAX_QUEUE_SECONDS,
@@ -103,16 +91,12 @@ def _parse_in_child(
 
 
 def parse_task(
-    data: bytes, progress: object, *, url: str, charset: str, plain: bool, latest: str, whole: bool
+    data: bytes, progress: object, *, url: str, charset: str, plain: bool, latest: str, whole: bool = False
 ) -> dict[str, Any]:
     """Return the fields of a page, or the reason of failure; runs in a parser process."""
     try:
         text = decode_page(data, charset)
-        page = (
-            _parse_plain_text(text, url)
-            if plain
-            else _parse_html(text, url, date.fromisoformat(latest), all_text=whole)
-        )
+        page = _parse_plain_text(text, url) if plain else _parse_html(text, url, date.fromisoformat(latest), whole)
     except (UnicodeError, PageLimitError) as error:
         return {"reason": "malformed", "message": str(error)}
     if not page.text:
@@ -132,7 +116,7 @@ def _parse_plain_text(text: str, url: str) -> Page:
     return Page(url, first_line if len(first_line) <= 80 else "", text, None, detect_language(text))
 
 
-def _parse_html(text: str, url: str, latest_date: date, *, all_text: bool) -> Page:
+def _parse_html(text: str, url: str, latest_date: date, all_text: bool) -> Page:
     try:
         root = parse_html(text)
     except PageLimitError:

@@ -28,11 +28,7 @@ _OPERATOR_PATTERN = re.compile(r"(?<!\S)[!:<]+(?=\S)")
 
 
 class SearXNG:
-    """Web provider for one instance, with its configured engines or the given `engines`.
-
-    SearXNG ignores unknown engine names and uses its default engines instead; this is reported as a
-    failure.
-    """
+    """Web provider for one instance, with the engines configured there."""
 
     name = "searxng"
     has_summary = False
@@ -41,13 +37,11 @@ class SearXNG:
         self,
         base_url: str,
         *,
-        engines: tuple[str, ...] = (),
         max_results: int = 8,
         timeout_seconds: float = 30.0,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._base_url = base_url.strip().rstrip("/").removesuffix("/search")
-        self._engines = engines
         self._max_results = max_results
         self._timeout_seconds = timeout_seconds
         self._clock = clock
@@ -69,7 +63,6 @@ class SearXNG:
         unresponsive = _describe_unresponsive(response.get("unresponsive_engines"))
         if unresponsive and not rows:
             raise ServiceError("blocked", f"SearXNG: engines gave no answer: {unresponsive}")
-        self._check_engines(rows)
         items = (
             make_evidence(
                 row.get("url"),
@@ -92,11 +85,8 @@ class SearXNG:
             await client.aclose()
 
     async def _request(self, query: str) -> dict[str, Any]:
-        parameters = {"q": query, "format": "json"}
-        if self._engines:
-            parameters["engines"] = ",".join(self._engines)
         async with convert_errors("SearXNG", self._timeout_seconds):
-            response = await self._get_client().get("search", params=parameters)
+            response = await self._get_client().get("search", params={"q": query, "format": "json"})
         return _parse_response(response)
 
     def _get_client(self) -> httpx.AsyncClient:
@@ -117,18 +107,6 @@ class SearXNG:
             )
         return self._client
 
-    def _check_engines(self, results: list[dict[str, Any]]) -> None:
-        """Check that results come from the requested engines, if any.
-
-        Raises:
-            ServiceError: other engines were used.
-        """
-        requested = {engine.strip().lower() for engine in self._engines}
-        others = {engine for row in results if not requested & (engines := _row_engines(row)) for engine in engines}
-        if requested and others:
-            text = f"SearXNG asked {_join_names(others)} instead of {_join_names(requested)}"
-            raise ServiceError("refused", text)
-
 
 def _parse_response(response: httpx.Response) -> dict[str, Any]:
     """Parse the instance's response.
@@ -148,13 +126,6 @@ def _parse_response(response: httpx.Response) -> dict[str, Any]:
     return document
 
 
-def _row_engines(row: dict[str, Any]) -> set[str]:
-    """Return the engines that a result came from, in lower case."""
-    listed = row.get("engines")
-    names = listed if isinstance(listed, list) else []
-    return {name.lower() for name in [*names, row.get("engine")] if name and isinstance(name, str)}
-
-
 def _describe_unresponsive(value: object) -> str:
     """Format the engines that did not respond, each with SearXNG's reason."""
     descriptions = []
@@ -163,7 +134,3 @@ def _describe_unresponsive(value: object) -> str:
         reason = tidy_text(details[0]) if details else ""
         descriptions.append(tidy_text(name) + (f" ({reason})" if reason else ""))
     return ", ".join(filter(None, descriptions))
-
-
-def _join_names(names: set[str]) -> str:
-    return ", ".join(sorted(names))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from research.core.records import EventEmitter, Readiness, Usage
+from research.core.events import UsageRecorded
+from research.core.records import EventEmitter, Readiness
 from research.core.text.publication_dates import parse_publication_day
 from research.http.sanitize import keep_objects, tidy_text, truncate_text
 from research.http.tavily import MAX_QUERY_CHARS, MAX_RESULTS, TavilyClient
@@ -46,7 +47,7 @@ class Tavily:
             include_answer=False,
             max_results=self._max_results,
         )
-        emit("usage", **Usage(stage="search", model=self.name, searches=1).model_dump(mode="json"))
+        emit(UsageRecorded(stage="search", model=self.name, searches=1))
         items = (
             make_evidence(
                 row.get("url"),

@@ -22,8 +22,8 @@ from research.core.text.tokenizer import detect_language, tokenize, word_weights
 from research.core.urls import canonical_url
 from research.http import mediawiki
 from research.http.client import ServiceClient
-from research.http.mediawiki import as_object, search_rank
-from research.http.sanitize import keep_objects, remove_control_characters, tidy_text, truncate_text
+from research.http.mediawiki import search_rank
+from research.http.sanitize import as_object, keep_objects, remove_control_characters, tidy_text, truncate_text
 from research.sources.web.provider import SearchResult
 from research.sources.web.results import EVIDENCE_KIND, merge_results
 

@@ -18,7 +18,7 @@ def _build_retriever(dependencies: Dependencies) -> Retriever:
     return WikidataRetriever(
         client(settings.wikidata_url or BASE_URL),
         wikis,
-        is_enabled=settings.opened,
+        is_enabled=settings.open_sources,
         timeout_seconds=settings.search_timeout,
         clock=dependencies.clock,
     )
@@ -31,7 +31,7 @@ SOURCE = Source(
     "with its reference; name the thing and the fact, in a few words",
     build=_build_retriever,
     icon="fact_check",
-    is_default=lambda standing: standing.state == "live",
+    is_default=lambda status: status.state == "live",
     is_cacheable=True,
     test_query="Mount Everest",
     setup_commands=("", "export SIGHTLINE_OPEN_SOURCES=on"),

@@ -30,8 +30,9 @@ from research.core.text.hanzi import to_simplified
 from research.core.text.tokenizer import detect_language, has_han
 from research.http import mediawiki
 from research.http.client import ServiceClient
-from research.http.mediawiki import as_object, search_rank
-from research.http.sanitize import keep_objects, remove_control_characters, tidy_text, truncate_text
+from research.http.mediawiki import search_rank
+from research.http.sanitize import as_object, keep_objects, remove_control_characters, tidy_text, truncate_text
+from research.sources.base import OPEN_SOURCES_SETTING
 from research.sources.wikidata.statements import (
     PROPERTIES,
     Labels,
@@ -45,7 +46,6 @@ from research.sources.wikidata.statements import (
 EVIDENCE_KIND: EvidenceKind = "web"
 BASE_URL = "https://www.wikidata.org"
 PUBLISHER = "Wikidata, CC0"
-OPEN_SOURCES_SETTING = "SIGHTLINE_OPEN_SOURCES"
 MAX_QUERY_CHARS = 300
 MAX_CANDIDATES = 3  # entities that a query may denote
 MAX_ENTITIES = 2  # entities in a finding

@@ -19,7 +19,7 @@ from research.core.text.hanzi import to_simplified
 from research.core.text.lexicon import lexicon_entries
 from research.core.text.tokenizer import has_han
 from research.core.urls import canonical_url
-from research.http.sanitize import keep_objects, tidy_text
+from research.http.sanitize import as_object, keep_objects, tidy_text
 
 Labels = Mapping[str, str]  # by entity id
 
@@ -75,8 +75,7 @@ def occurs_in(name: str, text: str) -> bool:
 
 def entity_label(entity: Mapping[str, Any], language: Language) -> str:
     """Return an entity's label in a language, else in English, else ""."""
-    labels = entity.get("labels")
-    labels = labels if isinstance(labels, dict) else {}
+    labels = as_object(entity.get("labels"))
     codes = ("zh-hans", "zh-cn", "zh", "en") if language == "zh" else ("en",)
     candidates = (labels.get(code) for code in codes)
     return next((tidy_text(label.get("value")) for label in candidates if isinstance(label, dict)), "")
@@ -118,8 +117,7 @@ def _current_statements(entity: Mapping[str, Any], property_id: str) -> list[dic
 
     Of dated statements only the latest is returned.
     """
-    claims = entity.get("claims")
-    statements = keep_objects(claims.get(property_id) if isinstance(claims, dict) else None)
+    statements = keep_objects(as_object(entity.get("claims")).get(property_id))
     statements = [one for one in statements if one.get("rank") != "deprecated" and not _has_ended(one)]
     statements = [one for one in statements if one.get("rank") == "preferred"] or statements
     dated = [one for one in statements if _qualifier_time(one, _POINT_IN_TIME)]
@@ -142,8 +140,7 @@ def _qualifier_time(statement: Mapping[str, Any], property_id: str) -> str:
 
 
 def _get_snaks(holder: Mapping[str, Any], property_id: str, field: str = "snaks") -> list[dict[str, Any]]:
-    snaks = holder.get(field)
-    return keep_objects(snaks.get(property_id) if isinstance(snaks, dict) else None)
+    return keep_objects(as_object(holder.get(field)).get(property_id))
 
 
 def _snak_value(snak: object) -> tuple[str, Any] | None:

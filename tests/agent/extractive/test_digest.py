@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from research.agent.extractive.finding_spans import MAX_PLACES
 from research.agent.extractive.question_parts import parse_question
-from research.agent.extractive.reasoner import MAX_PLACES, ExtractiveReasoner
+from research.agent.extractive.reasoner import ExtractiveReasoner
 from research.agent.nodes.answer import build_answer
 from research.agent.nodes.plan import make_plan
 from research.agent.nodes.question import clean_question

@@ -13,6 +13,7 @@ import pytest
 from research.agent.llm.reasoner import ModelReasoner
 from research.core import settings
 from research.core.errors import ServiceError
+from research.core.events import RunEvent, dump_event
 from research.core.records import ignore_event
 from research.models.clients import ModelClients
 from research.sources.places.server import specifications
@@ -97,7 +98,7 @@ async def test_what_tools_say_is_shortened_to_the_room_and_the_longest_first(llm
     wire.context, wire.wording = 4_096, "vllm"
     seen: list[dict[str, Any]] = []
     tools = Tools(lambda tool: long if tool == "maps_weather" else '{"location": "116.4,39.9"}')
-    await explored(llm, tools, say=lambda kind, /, **data: seen.append(data))
+    await explored(llm, tools, say=lambda event: seen.append(dump_event(event)[1]))
     assert [call.fault for call in wire.log].count("too long") <= 1
     assert '"116.4,39.9"' in wire.log[-1].prompt
     assert wire.log[-1].prompt.count("[…]") == 2
@@ -157,8 +158,8 @@ async def test_every_message_of_the_model_is_told_as_usage(llm: ModelReasoner, w
     heard: list[dict[str, Any]] = []
     wire.brain.caller = rounds([GEO])
 
-    def say(kind: str, /, **data: Any) -> None:
-        heard.append({"kind": kind, **data})
+    def say(event: RunEvent, /) -> None:
+        heard.append(event.model_dump(mode="json"))
 
     await explored(llm, Tools(), say=say)
     used = [item for item in heard if item["kind"] == "usage"]

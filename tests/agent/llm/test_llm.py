@@ -20,6 +20,7 @@ from research.agent.nodes.plan import make_plan
 from research.agent.nodes.reflect import reflect_on_findings
 from research.citations.numbering import number_citations
 from research.citations.registry import collect_evidence
+from research.core.events import RunEvent, dump_event
 from research.core.records import (
     Answer,
     Draft,
@@ -128,9 +129,9 @@ async def written(
     options: RunOptions = WEB,
     heard: list[Any] | None = None,
 ) -> Draft:
-    def say(kind: str, /, **data: Any) -> None:
+    def say(event: RunEvent, /) -> None:
         if heard is not None:
-            heard.append((kind, data))
+            heard.append(dump_event(event))
 
     return await llm.write(question, Plan(), findings, reflections, options, say)
 
@@ -476,7 +477,7 @@ async def test_an_answer_cites_what_its_handles_mean(llm: ModelReasoner, gemini:
     assert not any(span.unsourced for span in draft.spans)
     assert "[@" not in text(draft)
     assert (draft.author, draft.failures, draft.unwritten) == ("gemini:gemini-3.8-flash", (), False)
-    handles = next(data["handles"] for kind, data in heard if kind == "drafting")
+    handles = next(data["handles"] for kind, data in heard if kind == "draft_started")
     assert set(re.findall(r"\[@(\w+)\]", gemini.log[-1].prompt)) - {"handle"} == set(handles)
     assert {tuple(ids) for ids in handles.values()} == {(c.evidence, c.passage) for c in cites}
 
@@ -708,7 +709,7 @@ async def test_an_answer_from_a_part_of_the_material_says_what_was_left_out(
     assert any(span.cites for span in draft.spans)
     assert [f.hint for f in draft.failures] == ["context"]
     assert [call.fault for call in gemini.log] == ["too long", ""]
-    whole, part = [data["handles"] for kind, data in heard if kind == "drafting"]
+    whole, part = [data["handles"] for kind, data in heard if kind == "draft_started"]
     assert len(part) < len(whole) == 40
 
 

@@ -19,6 +19,7 @@ from research.agent.nodes.context import NoStepResults
 from research.citations.numbering import CitedAnswer, check_numbering, number_citations
 from research.citations.registry import collect_evidence
 from research.citations.support import check_support
+from research.core.events import RunEvent, UsageRecorded, dump_event
 from research.core.records import (
     Answer,
     Evidence,
@@ -116,10 +117,10 @@ class Told:
         self.events: list[tuple[str, dict[str, Any]]] = []
         self.meter = meter
 
-    def __call__(self, kind: str, /, **data: Any) -> None:
-        self.events.append((kind, data))
-        if kind == "usage" and self.meter:
-            self.meter.add_usage(Usage.model_validate(data))
+    def __call__(self, event: RunEvent, /) -> None:
+        self.events.append(dump_event(event))
+        if isinstance(event, UsageRecorded) and self.meter:
+            self.meter.add_usage(event)
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         return [data for told, data in self.events if told == kind]
@@ -204,7 +205,7 @@ async def test_only_doubtful_sentences_that_cite_are_asked_about(gemini: FakeGem
     assert DOUBT in prompt and "Nobody cites" not in prompt
     assert prompt.count("<<<sentence") == 1
     assert [status for status, _ in statuses(made)] == ["quoted", "supported", "none"]
-    assert say.of("checking") == [{"sentences": 1}]
+    assert say.of("check_started") == [{"sentences": 1}]
     assert {usage["stage"] for usage in say.of("usage")} == {"check"}
     assert made.review and made.review.author == "gemini:gemini-3.5-flash-lite"
 

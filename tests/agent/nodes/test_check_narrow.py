@@ -193,5 +193,5 @@ async def test_a_long_passage_is_told_where_it_speaks_of_the_sentence(gemini: Fa
 async def test_the_limits_count_what_a_call_has_used(gemini: FakeGemini, llm: ModelReasoner) -> None:
     say = Told()
     await put(gemini, llm, NARROW[0], say=say)
-    assert say.of("checking") == [{"sentences": 1}]
+    assert say.of("check_started") == [{"sentences": 1}]
     assert [usage["stage"] for usage in say.of("usage")] == ["check"]

@@ -10,6 +10,7 @@ from research.agent.nodes.question import QuestionError, clean_question
 from research.agent.nodes.reflect import reflect_on_findings
 from research.agent.nodes.search import failed_finding, run_search
 from research.core.errors import ServiceError
+from research.core.events import RetryScheduled
 from research.core.records import (
     MAX_QUESTION_CHARS,
     Draft,
@@ -298,14 +299,14 @@ async def test_what_a_source_says_while_it_searches_is_passed_on():
 
     class Talking(ScriptedSource):
         async def search(self, task, say):
-            say("waiting", stage="search", seconds=2.0, reason="quota", what="tavily")
+            say(RetryScheduled(stage="search", seconds=2.0, reason="quota", service="tavily"))
             return await super().search(task, say)
 
-    def say(kind, /, **data):
-        heard.append((kind, data["what"]))
+    def say(event):
+        heard.append((event.kind, event.service))
 
     finding = await run_search(SEARCH, Talking(), Notebook(), say, deadline_seconds=5)
-    assert (finding.reason, heard) == (None, [("waiting", "tavily")])
+    assert (finding.reason, heard) == (None, [("retry_scheduled", "tavily")])
 
 
 def test_a_finding_of_trouble_has_all_that_the_trouble_says():

@@ -13,14 +13,15 @@ from research.core.records import EventEmitter, ignore_event
 from research.sources.database.agent import (
     CONFIRMED,
     MAX_STATEMENTS,
+    Intent,
     Outcome,
     QueryResult,
+    Statement,
     count_nulls,
     fill_nulls,
     requested_count,
 )
 from research.sources.database.service import DatabaseService
-from research.sources.database.sql_writer import Intent, Statement
 from tests.tables import each_row
 
 QUESTION = "评分最高的景区"  # which no rule knows

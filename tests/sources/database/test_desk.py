@@ -31,12 +31,12 @@ def own(tmp_path: Path) -> str:
 
 
 async def test_its_cells_are_read_to_describe_it(own: str, tmp_path: Path) -> None:
-    assert "Hangzhou Shi" in await DatabaseService(own, tmp_path).describe_tables()
+    assert "Hangzhou Shi" in (await DatabaseService(own, tmp_path).read_schema()).describe()
 
 
 async def test_without_samples_no_cell_is_read_beforehand(own: str, tmp_path: Path) -> None:
     desk = DatabaseService(own, tmp_path, includes_samples=False)
-    text = await desk.describe_tables()
+    text = (await desk.read_schema()).describe()
     assert "town" in text and "Hangzhou" not in text
     rows = await desk.run("SELECT id FROM sale WHERE town = 'Hangzhou'")
     assert rows.rows == () and "Hangzhou Shi" not in " ".join(rows.missed)

@@ -205,10 +205,6 @@ def test_a_file_that_is_no_database_is_told(tmp_path: Path, content: bytes | Non
     assert caught.value.cause == "unreachable"
 
 
-def test_a_plan_is_made_without_running(ducks: Database) -> None:
-    ducks.explain(ducks.check("SELECT count(*) FROM visit a, visit b, visit c, visit d, visit e"))
-
-
 @pytest.mark.slow
 def test_cells_and_rows_are_bounded(tmp_path: Path) -> None:
     path = tmp_path / "long.duckdb"

@@ -177,16 +177,12 @@ def test_several_threads_may_ask_at_once(database: Database) -> None:
     assert found == [((60,),)] * 20
 
 
-def test_a_plan_is_made_without_running(database: Database) -> None:
-    database.explain(database.check("SELECT count(*) FROM visit a, visit b, visit c, visit d"))
-
-
 def test_a_statement_that_only_the_engine_does_not_take_fails_with_its_words(
     database: Database,
 ) -> None:
     query = database.check("SELECT name FROM a_sight GROUP BY sum(score)")
     with pytest.raises(ExecutionError, match="GROUP BY"):
-        database.explain(query)
+        database.run(query)
 
 
 @pytest.mark.parametrize("content", [None, b"no database at all, but longer than a header is" * 4, b""])

@@ -15,7 +15,8 @@ from openpyxl.utils import get_column_letter
 from pyarrow import parquet
 
 from research.core.i18n import message
-from research.readers.table_files import FileTable, UnreadableTableError, detect_tables, load_tables
+from research.readers.table_files import detect_tables, load_tables
+from research.readers.table_records import FileTable, UnreadableTableError
 from tests.sources.database.bombs import (
     HEAD,
     cell,

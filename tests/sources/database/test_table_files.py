@@ -12,7 +12,8 @@ import duckdb
 import openpyxl
 import pytest
 
-from research.readers.table_files import Correction, FileTable, UnreadableTableError, detect_tables, load_tables
+from research.readers.table_files import detect_tables, load_tables
+from research.readers.table_records import Correction, FileTable, UnreadableTableError
 from research.sources.database.duckdb import DuckDB
 from research.sources.database.engines import open_database
 from research.sources.database.refusals import RefusedError

@@ -12,6 +12,7 @@ import pytest
 from research.core import settings
 from research.core.errors import ServiceError, register_secrets
 from research.core.settings import SettingError, Settings
+from research.sources import registry
 from tests.tables import each_row
 
 KEY = "sentinel-mcp-0123456789"
@@ -20,7 +21,7 @@ KEY = "sentinel-mcp-0123456789"
 def loaded(folder: Path, servers: object, **env: str) -> Settings:
     text = servers if isinstance(servers, str) else json.dumps({"mcpServers": servers})
     (folder / "mcp.json").write_text(text, encoding="utf-8")
-    return settings.load_settings(env, data_dir=folder)
+    return settings.load_settings(env, data_dir=folder, sources=registry.setting_declarations())
 
 
 def test_the_form_of_other_clients_is_read(tmp_path: Path) -> None:
@@ -43,7 +44,7 @@ def test_the_form_of_other_clients_is_read(tmp_path: Path) -> None:
     assert (web.source_name, web.label, web.tools, web.timeout) == ("mcp_web_search", "The web", ("find",), 5)  # fmt: skip
     assert web.headers["Authorization"].get_secret_value() == f"Bearer {KEY}"
     assert web.search and dict(web.search.arguments) == {"n": 3}
-    assert found.unusable == ()
+    assert found.invalid_servers == ()
 
 
 def test_without_a_file_there_is_no_server_and_another_may_be_named(tmp_path: Path) -> None:
@@ -106,7 +107,7 @@ WRONG: list[tuple[Any, str]] = [
 def test_a_server_that_is_wrong_costs_itself_alone(entry: Any, told: str, tmp_path: Path) -> None:
     found = loaded(tmp_path, {"bad": entry, "good": {"command": "b"}})
     assert [one.name for one in found.servers] == ["good"]
-    ((name, why),) = found.unusable
+    ((name, why),) = found.invalid_servers
     assert name == "bad" and why.startswith(told)
     assert KEY not in why
 
@@ -114,7 +115,7 @@ def test_a_server_that_is_wrong_costs_itself_alone(entry: Any, told: str, tmp_pa
 def test_names_that_come_to_the_same_source_are_one(tmp_path: Path) -> None:
     found = loaded(tmp_path, {"a b": {"command": "x"}, "A.b": {"command": "y"}, "<b>": {"command": "z"}})  # fmt: skip
     assert [one.name for one in found.servers] == ["a b"]
-    assert [name for name, _ in found.unusable] == ["A.b", "<b>"]
+    assert [name for name, _ in found.invalid_servers] == ["A.b", "<b>"]
 
 
 def test_secrets_are_shown_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -149,6 +150,6 @@ def test_what_a_person_chooses_takes_no_server_and_names_none(tmp_path: Path) ->
 
 def test_its_source_can_be_named_among_the_usual_ones(tmp_path: Path) -> None:
     found = loaded(tmp_path, {"a": {"command": "x"}}, SIGHTLINE_SOURCES="mcp_a,web")
-    assert found.usual_sources == "mcp_a,web"
+    assert found.default_sources == "mcp_a,web"
     with pytest.raises(SettingError, match="there is no 'mcp_b'"):
         loaded(tmp_path, {"a": {"command": "x"}}, SIGHTLINE_SOURCES="mcp_b")

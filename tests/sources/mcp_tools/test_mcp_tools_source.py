@@ -24,6 +24,7 @@ from research.citations.numbering import check_numbering, number_citations
 from research.citations.registry import collect_evidence
 from research.core import settings
 from research.core.errors import ServiceError, register_secrets
+from research.core.events import dump_event
 from research.core.records import Answer, Finding, PassageReference, Span, Task, ignore_event
 from research.core.tool_servers import ToolServer
 from research.models.clients import ModelClients
@@ -125,7 +126,7 @@ def says(*rounds: Sequence[ToolCall]) -> Explore:
 async def test_without_a_model_the_query_is_put_to_the_tool_that_the_file_names(tmp_path: Path, mark: str) -> None:
     events: list[dict[str, Any]] = []
     async with opened(tmp_path, towers(), mark=mark) as (source, _):
-        found = await searched(source, say=lambda kind, /, **data: events.append({kind: data}))
+        found = await searched(source, say=lambda event: events.append(dict([dump_event(event)])))
     tool, link = found.evidence
     assert (tool.kind, tool.title, tool.publisher) == ("web", "Towers: find_towers", "Towers")
     assert (tool.url, tool.retrieved) == ("", NOW)
@@ -134,7 +135,7 @@ async def test_without_a_model_the_query_is_put_to_the_tool_that_the_file_names(
     assert (link.url, link.title) == ("https://towers.example/old", "Towers: find_towers: Tower archive")  # fmt: skip
     assert "leans by two degrees" in link.passages[0].text
     assert (found.reason, found.failures, found.message) == (None, (), "")
-    assert events == [{"tool": {"task": "1.1", "tool": "find_towers", "arguments": {"limit": "2", "query": QUERY}}}]  # fmt: skip
+    assert events == [{"tool_called": {"task": "1.1", "tool": "find_towers", "arguments": {"limit": "2", "query": QUERY}}}]  # fmt: skip
 
 
 async def test_what_it_says_is_numbered_and_cited_like_everything_else(tmp_path: Path, mark: str) -> None:
@@ -281,7 +282,7 @@ async def test_no_secret_of_its_own_comes_back_in_what_it_says(
     events: list[Any] = []
     explore = says([ToolCall("environment", {}), ToolCall("measure", {"name": KEY})])
     async with opened(tmp_path, towers(), explore, mark) as (source, _):
-        found = await searched(source, say=lambda *a, **data: events.append(data))
+        found = await searched(source, say=lambda event: events.append(dump_event(event)[1]))
     assert "TOWERS_KEY=•••" in found.evidence[0].passages[0].text
     everything = found.model_dump_json() + caplog.text + "".join(explore.told)  # type: ignore[attr-defined]
     assert KEY not in everything + str(events)

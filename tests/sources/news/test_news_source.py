@@ -373,8 +373,8 @@ async def test_no_wait_is_long_and_every_wait_is_told(news, tavily):
     assert (finding.reason, len(tavily.log), finding.seconds < 5) == ("quota", 1, True)
     said = []
     tavily.headers = {"Retry-After": "0.01"}
-    await news("tavily").search(task(), lambda kind, **data: said.append((kind, data["seconds"])))
-    assert said == [("waiting", 0.01)]
+    await news("tavily").search(task(), lambda event: said.append((event.kind, event.seconds)))
+    assert said == [("retry_scheduled", 0.01)]
 
 
 async def test_a_title_that_is_missing_crashes_nothing(news, tavily):

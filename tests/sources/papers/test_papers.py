@@ -549,7 +549,7 @@ async def test_requests_are_spaced_as_the_services_want(service: Any, server: Fa
         now[0] += seconds
 
     said: list[tuple[str, bool]] = []
-    tell = lambda kind, **data: said.append((kind, data["over"]))  # noqa: E731
+    tell = lambda event: said.append((event.kind, event.is_over))  # noqa: E731
     pace = RateLimiter(3.0, lambda: now[0], pause)
     slow = ArXiv(ServiceClient(server.address("arxiv"), timeout_seconds=5), pace)
     for _ in range(3):
@@ -558,7 +558,7 @@ async def test_requests_are_spaced_as_the_services_want(service: Any, server: Fa
     await slow.search("open access", 3, tell)
     await slow.close()
     assert waits == [3.0, 3.0]
-    assert said == [("queued", False), ("queued", True)] * 2
+    assert said == [("rate_limit_wait", False), ("rate_limit_wait", True)] * 2
     waits.clear()
     quick = PubMed(ServiceClient(server.address("pubmed"), timeout_seconds=5), RateLimiter(0.34, lambda: 0.0, pause))
     await quick.search("open access", 3, ignore_event)

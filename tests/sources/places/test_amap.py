@@ -13,6 +13,7 @@ from research.core.coordinates import Point, distance_metres, from_gcj02
 from research.core.errors import ServiceError
 from research.sources.places.amap import AmapBackend
 from research.sources.places.offline import _load_table
+from research.sources.places.tools import RoutingMode
 from tests.servers.amap import PLACES, FakeAmap
 from tests.servers.search import nowhere
 from tests.tables import each_row
@@ -114,9 +115,9 @@ async def test_a_place_by_its_id(amap: AmapBackend) -> None:
         await amap.fetch_details("B0NOPE")
 
 
-@pytest.mark.parametrize("way", ["fetch_walking_route", "fetch_driving_route", "fetch_cycling_route"])
-async def test_a_route_has_numbers_and_its_line_whichever_way(amap: AmapBackend, way: str) -> None:
-    (path,) = (await getattr(amap, way)(WANGFUJING, TIANANMEN))["route"]["paths"]
+@pytest.mark.parametrize("mode", ["walking", "driving", "bicycling"])
+async def test_a_route_has_numbers_and_its_line_whichever_way(amap: AmapBackend, mode: RoutingMode) -> None:
+    (path,) = (await amap.fetch_route(mode, WANGFUJING, TIANANMEN))["route"]["paths"]
     assert isinstance(path["distance"], int) and isinstance(path["duration"], int)
     first, last = (step["polyline"] for step in path["steps"])
     assert first.split(";")[0] == WANGFUJING
@@ -125,7 +126,7 @@ async def test_a_route_has_numbers_and_its_line_whichever_way(amap: AmapBackend,
 
 
 async def test_public_transport_names_its_lines(amap: AmapBackend) -> None:
-    route = (await amap.fetch_transit_route(WANGFUJING, TIANANMEN, "北京", "北京"))["route"]
+    route = (await amap.fetch_route("transit", WANGFUJING, TIANANMEN, "北京", "北京"))["route"]
     (line,) = route["transits"][0]["segments"][0]["bus"]["buslines"]
     assert (line["name"], line["distance"]) == ("地铁1号线", 852)
 
@@ -167,9 +168,10 @@ async def test_a_success_without_anything_in_it_breaks_nothing(amap: AmapBackend
     fake.fail("any", "empty")
     assert (await amap.search_around(WANGFUJING))["pois"] == []
     assert (await amap.measure_distances(WANGFUJING, TIANANMEN))["results"] == []
-    for call in (amap.fetch_walking_route, amap.fetch_cycling_route):
+    modes: tuple[RoutingMode, ...] = ("walking", "bicycling")
+    for mode in modes:
         with pytest.raises(ServiceError, match="no route"):
-            await call(WANGFUJING, TIANANMEN)
+            await amap.fetch_route(mode, WANGFUJING, TIANANMEN)
     with pytest.raises(ServiceError, match="no address"):
         await amap.reverse_geocode(WANGFUJING)
 
@@ -202,7 +204,7 @@ async def test_a_failure_is_told_by_its_kind(
 async def test_the_fourth_version_of_the_api_fails_with_the_same_words(amap: AmapBackend, fake: FakeAmap) -> None:
     fake.fail("bicycling", "quota")
     with pytest.raises(ServiceError, match=r"USER_DAILY_QUERY_OVER_LIMIT \(10044\)"):
-        await amap.fetch_cycling_route(WANGFUJING, TIANANMEN)
+        await amap.fetch_route("bicycling", WANGFUJING, TIANANMEN)
 
 
 async def test_an_amap_that_hangs_is_late(fake: FakeAmap) -> None:

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from research.core.coordinates import Point, distance_metres, from_gcj02
 from research.core.errors import ServiceError
-from research.core.records import Language, Place, ignore_event
+from research.core.records import Language, Place
 from research.core.settings import Settings
 from research.sources.places.place_search import (
     MAX_PLACES,
@@ -21,7 +21,7 @@ from research.sources.places.place_search import (
     search_by_words,
     search_places,
 )
-from research.sources.places.service import MapService
+from research.sources.places.service import MapService, MapTools
 from research.sources.places.tool_responses import Area
 from research.storage.store import Store
 from tests.servers.amap import FakeAmap
@@ -54,7 +54,7 @@ async def looked(
     radius: int = 2_000,
     tongue: Language = "zh",
 ) -> PlaceSearchResult:
-    return await search_places(service, place, keywords, radius, tongue, ignore_event)
+    return await search_places(MapTools(service, tongue), place, keywords, radius)
 
 
 async def back(service: MapService, place: str, tongue: Language = "zh") -> str:
@@ -136,7 +136,7 @@ async def test_a_city_without_anything_to_look_for_is_searched_for_sights(servic
 
 
 async def test_words_alone_are_searched_everywhere(service: MapService, fake: FakeAmap) -> None:
-    found = await search_by_words(service, "博物馆", ignore_event)
+    found = await search_by_words(MapTools(service), "博物馆")
     assert fake.paths() == ["v3/place/text"]
     assert {"故宫博物院", "上海博物馆"} <= set(names(found))
     assert found.centre is None

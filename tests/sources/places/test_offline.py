@@ -151,10 +151,10 @@ async def test_straight_lines_can_be_told() -> None:
 @each_row(
     ("method", "arguments"),
     [
-        ("fetch_walking_route", ("116.4,39.9", "116.5,39.9")),
-        ("fetch_driving_route", ("116.4,39.9", "116.5,39.9")),
-        ("fetch_cycling_route", ("116.4,39.9", "116.5,39.9")),
-        ("fetch_transit_route", ("116.4,39.9", "116.5,39.9", "北京", "北京")),
+        ("fetch_route", ("walking", "116.4,39.9", "116.5,39.9")),
+        ("fetch_route", ("driving", "116.4,39.9", "116.5,39.9")),
+        ("fetch_route", ("bicycling", "116.4,39.9", "116.5,39.9")),
+        ("fetch_route", ("transit", "116.4,39.9", "116.5,39.9", "北京", "北京")),
         ("measure_distances", ("116.4,39.9", "116.5,39.9", "1")),
         ("fetch_forecast", ("北京",)),
         ("locate_ip", ("114.247.50.2",)),

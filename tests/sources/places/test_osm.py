@@ -19,6 +19,7 @@ from research.http.rate_limiter import RateLimiter
 from research.sources.places import tool_responses
 from research.sources.places.osm import MAX_ELEMENTS, OpenStreetMapBackend, place_url
 from research.sources.places.service import MapService
+from research.sources.places.tools import RoutingMode
 from tests.servers.osm import KIYOMIZU, FakeOpenStreetMap, named, node
 from tests.servers.search import nowhere
 
@@ -218,10 +219,10 @@ async def test_an_element_that_is_none_is_left_out(row: dict[str, Any]) -> None:
 # What it cannot do
 
 
-@pytest.mark.parametrize("method", ["fetch_walking_route", "fetch_driving_route", "fetch_cycling_route"])
-async def test_routes_are_refused_in_words(osm: OpenStreetMapBackend, method: str) -> None:
+@pytest.mark.parametrize("mode", ["walking", "driving", "bicycling"])
+async def test_routes_are_refused_in_words(osm: OpenStreetMapBackend, mode: RoutingMode) -> None:
     with pytest.raises(ServiceError, match=r"asked for no .* routes"):
-        await getattr(osm, method)(KYOTO, LOUVRE)
+        await osm.fetch_route(mode, KYOTO, LOUVRE)
 
 
 async def test_straight_lines_are_measured(osm: OpenStreetMapBackend, fake: FakeOpenStreetMap) -> None:

@@ -19,6 +19,7 @@ from research.citations.numbering import check_numbering, number_citations
 from research.citations.registry import collect_evidence
 from research.core import settings
 from research.core.coordinates import Point, distance_metres, from_gcj02
+from research.core.events import RunEvent, dump_event
 from research.core.records import Answer, Evidence, Finding, PassageReference, Span, Task, ignore_event
 from research.models.clients import ModelClients
 from research.sources.places.map_services import MapServices
@@ -94,7 +95,7 @@ async def sources(tmp_path: Path, fake: Renamed) -> AsyncIterator[Opened]:
             timeout_seconds=given.search_timeout,
             parse_query=parse_place_query,
             explorer=ModelReasoner(clients, lambda: NOW).explore if model else None,
-            max_calls=given.amap_calls,
+            max_calls=given.amap_tool_calls,
             clock=lambda: NOW,
         )
         opened.append((made, clients))
@@ -291,8 +292,8 @@ def test_what_it_can_do_is_told(sources: Opened) -> None:
 async def test_a_model_finds_places_with_the_tools(sources: Opened, fake: Renamed, wire: Server) -> None:
     heard: list[tuple[str, dict[str, Any]]] = []
 
-    def say(kind: str, /, **data: Any) -> None:
-        heard.append((kind, data))
+    def say(event: RunEvent, /) -> None:
+        heard.append(dump_event(event))
 
     found = await searched(sources(wire), say=say)
     assert (found.reason, found.failures, found.provider) == (None, (), "amap")
@@ -301,7 +302,7 @@ async def test_a_model_finds_places_with_the_tools(sources: Opened, fake: Rename
     assert wire.calls() == wire.calls("tools") == 3
     assert found.centre is not None
     assert (found.centre.name, found.centre.radius) == ("王府井", 2_000)
-    tools = [data for kind, data in heard if kind == "tool"]
+    tools = [data for kind, data in heard if kind == "tool_called"]
     assert [data["tool"] for data in tools] == ["maps_geo", "maps_around_search"]
     assert tools[0] == {"task": "1.1", "tool": "maps_geo", "arguments": {"address": "王府井"}}
     used = [data for kind, data in heard if kind == "usage"]

@@ -96,7 +96,7 @@ async def opened(
         MapServices(MapService(given, store, lambda: NOW)),
         timeout_seconds=given.search_timeout,
         parse_query=reads,
-        max_calls=given.amap_calls,
+        max_calls=given.amap_tool_calls,
         clock=lambda: NOW,
     )
     yield made

@@ -13,13 +13,13 @@ from research.core.coordinates import Point, distance_metres, from_gcj02
 from research.core.records import Place
 from research.core.settings import Settings
 from research.sources.places.itinerary import MAX_WALK_METRES, build_itinerary, measure_distance_matrix
-from research.sources.places.service import MapService
+from research.sources.places.service import MapService, MapTools
 from research.storage.store import Store
 from tests.servers.amap import PLACES, FakeAmap
 
 NEAR = ("故宫博物院", "王府井书店", "皇城根遗址公园", "中国国家博物馆")
 FAR = ("故宫博物院", "上海博物馆", "雷峰塔", "豫园")
-Opened = Callable[..., MapService]
+Opened = Callable[..., MapTools]
 
 
 class Detours(FakeAmap):
@@ -62,10 +62,10 @@ async def services(tmp_path: Path, fake: FakeAmap) -> AsyncIterator[Opened]:
     opened: list[MapService] = []
     store = Store(tmp_path / "runs.db")
 
-    def service(key: str = "a-key-0123456789") -> MapService:
+    def service(key: str = "a-key-0123456789") -> MapTools:
         settings = Settings(data_dir=tmp_path, amap_key=SecretStr(key), amap_url=fake.base_url)
         opened.append(MapService(settings, store))
-        return opened[-1]
+        return MapTools(opened[-1])
 
     yield service
     for made in opened:

@@ -26,7 +26,8 @@ from research.core.coordinates import Point, distance_metres, from_gcj02
 from research.core.settings import Settings
 from research.sources.places.amap import AmapBackend
 from research.sources.places.offline import OfflineBackend, _load_table
-from research.sources.places.server import MapBackend, build_backend, build_server, main
+from research.sources.places.server import build_backend, build_server, main
+from research.sources.places.tools import MapBackend
 from tests.servers.amap import FakeAmap
 
 ROOT = Path(__file__).resolve().parents[3]

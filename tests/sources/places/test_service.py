@@ -19,10 +19,12 @@ import uvicorn
 from pydantic import SecretStr
 
 from research.core.errors import ServiceError
+from research.core.events import RunEvent, UsageRecorded, dump_event
 from research.core.settings import Settings
 from research.sources.places.amap import AmapBackend
-from research.sources.places.server import MapBackend, build_server
+from research.sources.places.server import build_server
 from research.sources.places.service import MAX_ATTEMPTS, MapService, ToolResult
+from research.sources.places.tools import MapBackend
 from research.storage.store import Store
 from tests.fakes import until
 from tests.servers.amap import FakeAmap
@@ -133,7 +135,7 @@ async def test_an_answer_is_read_in_the_coordinates_of_the_world(services: Opene
 async def test_an_answer_is_not_asked_for_again_until_it_is_too_old(
     services: Opened, fake: FakeAmap, clock: Clock
 ) -> None:
-    service = services(amap_cache=2)
+    service = services(amap_cache_hours=2)
     first = await service.call_tool("maps_around_search", PARKS)
     clock.on(minutes=119)
     again = await service.call_tool("maps_around_search", dict(reversed(PARKS.items())))
@@ -165,7 +167,7 @@ async def test_a_new_process_has_the_answers_of_the_one_before_it(
 
 
 async def test_with_no_hours_every_search_is_asked_for(services: Opened, fake: FakeAmap) -> None:
-    service = services(amap_cache=0)
+    service = services(amap_cache_hours=0)
     for _ in range(2):
         await service.call_tool("maps_around_search", PARKS)
     assert len(fake.log) == 2
@@ -230,18 +232,17 @@ async def test_each_search_is_told_as_usage(services: Opened) -> None:
     heard: list[tuple[str, dict[str, Any]]] = []
     service = services()
 
-    def say(kind: str, /, **data: Any) -> None:
-        heard.append((kind, data))
+    def say(event: RunEvent, /) -> None:
+        heard.append(dump_event(event))
 
     for _ in range(2):  # the second answer costs nothing
         await service.call_tool("maps_geo", {"address": "王府井"}, say)
         await service.call_tool("maps_around_search", PARKS, say)
-    usage = {"stage": "search", "model": "amap", "searches": 1, "cost": 0.0}
-    assert heard == [("usage", usage)]
+    assert heard == [dump_event(UsageRecorded(stage="search", model="amap", searches=1, cost=0.0))]
 
 
 async def test_at_the_limit_nothing_is_sent_and_the_setting_is_named(services: Opened, fake: FakeAmap) -> None:
-    service = services(amap_daily=2)
+    service = services(amap_daily_searches=2)
     await service.call_tool("maps_around_search", PARKS)
     await service.call_tool("maps_around_search", MUSEUMS)
     trouble = await refused(service, **PARKS | {"keywords": "书店"})
@@ -254,7 +255,7 @@ async def test_at_the_limit_nothing_is_sent_and_the_setting_is_named(services: O
 
 
 async def test_searches_at_once_cannot_pass_the_limit(services: Opened, fake: FakeAmap) -> None:
-    service = services(amap_daily=2)
+    service = services(amap_daily_searches=2)
     fake.waits = 0.1
     asked = [PARKS | {"keywords": word} for word in ("公园", "博物馆", "书店", "商场")]
     told = await asyncio.gather(
@@ -266,7 +267,7 @@ async def test_searches_at_once_cannot_pass_the_limit(services: Opened, fake: Fa
 
 
 async def test_the_day_is_that_of_beijing(services: Opened, clock: Clock) -> None:
-    service = services(amap_cache=0)
+    service = services(amap_cache_hours=0)
     clock.now = datetime(2026, 11, 21, 15, 59, tzinfo=UTC)
     await service.call_tool("maps_around_search", PARKS)
     assert service.searches_left() == (99, 100)
@@ -295,7 +296,7 @@ async def test_each_key_has_an_account_of_its_own_and_is_not_in_the_store(servic
 
 
 async def test_without_a_limit_nothing_is_left_to_be_told(services: Opened) -> None:
-    service = services(amap_daily=0)
+    service = services(amap_daily_searches=0)
     await service.call_tool("maps_around_search", PARKS)
     assert service.searches_left() is None
 
@@ -350,16 +351,16 @@ async def test_a_server_that_needs_a_key_says_which(services: Opened, server: st
 async def test_a_rate_limit_is_waited_for(services: Opened, fake: FakeAmap) -> None:
     service, heard = services(), []
 
-    def say(kind: str, /, **data: Any) -> None:
-        heard.append((kind, data))
+    def say(event: RunEvent, /) -> None:
+        heard.append(dump_event(event))
         fake.fail("around", "ok")
 
     fake.fail("around", "qps")
     told = await service.call_tool("maps_around_search", PARKS, say)
     assert names(told)
     assert len(fake.log) == 2
-    (waiting,) = (data for kind, data in heard if kind == "waiting")
-    assert waiting == {"stage": "search", "seconds": 1.0, "reason": "quota", "what": "amap"}
+    (waiting,) = (data for kind, data in heard if kind == "retry_scheduled")
+    assert waiting == {"stage": "search", "seconds": 1.0, "reason": "quota", "service": "amap"}
 
 
 @pytest.mark.slow
@@ -443,21 +444,21 @@ ALL = PARKS | {"keywords": ""}
 async def test_places_without_a_location_are_looked_up_as_far_as_the_setting_allows(
     bare: str, services: Opened, fake: FakeAmap
 ) -> None:
-    service = services(amap_mcp=bare, amap_details=3)
+    service = services(amap_mcp=bare, amap_detail_calls=3)
     told = await service.call_tool("maps_around_search", ALL)
     assert fake.paths().count("v3/place/detail") == 3
     assert len(told.places) == 3
     assert told.unlocated_count == 11
     assert all(place.distance is not None and place.distance < 2_000 for place in told.places)
     assert service.searches_left() == (96, 100)
-    wider = services(amap_mcp=bare, amap_details=5)
+    wider = services(amap_mcp=bare, amap_detail_calls=5)
     assert len((await wider.call_tool("maps_around_search", ALL)).places) == 5
     assert fake.paths().count("v3/place/detail") == 5  # three of them are known
     assert fake.paths().count("v3/place/around") == 1
 
 
 async def test_without_details_nothing_has_a_location(bare: str, services: Opened, fake: FakeAmap) -> None:
-    told = await services(amap_mcp=bare, amap_details=0).call_tool("maps_around_search", ALL)
+    told = await services(amap_mcp=bare, amap_detail_calls=0).call_tool("maps_around_search", ALL)
     assert (told.places, told.unlocated_count) == ((), 14)
     assert fake.paths() == ["v3/place/around"]
 
@@ -465,7 +466,7 @@ async def test_without_details_nothing_has_a_location(bare: str, services: Opene
 async def test_details_that_the_day_has_no_search_for_leave_places_out(
     bare: str, services: Opened, fake: FakeAmap
 ) -> None:
-    told = await services(amap_mcp=bare, amap_daily=3).call_tool("maps_around_search", ALL)
+    told = await services(amap_mcp=bare, amap_daily_searches=3).call_tool("maps_around_search", ALL)
     assert (len(told.places), told.unlocated_count, len(fake.log)) == (2, 12, 3)
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from research.core import settings
 from research.core.errors import ServiceError
+from research.core.events import dump_event
 from research.core.providers import SearchService, search_services
 from research.core.records import ignore_event
 from research.sources.base import Dependencies
@@ -60,7 +61,7 @@ async def test_a_result_is_evidence_with_its_text_as_the_passage(
     listed: JSONSearch, service: SearchService, server: Fake
 ) -> None:
     said: list[dict[str, Any]] = []
-    (item,) = (await listed.search(" west lake ", lambda kind, **data: said.append(data))).evidence
+    (item,) = (await listed.search(" west lake ", lambda event: said.append(dump_event(event)[1]))).evidence
     assert (item.title, item.url, item.published) == (
         "West Lake", "https://www.example.org/lake", date(2026, 3, 2),
     )  # fmt: skip

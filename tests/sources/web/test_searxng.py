@@ -153,20 +153,6 @@ async def test_nothing_found_is_no_failure(searxng, server, unresponsive):
     assert (found.evidence, found.message) == ((), "")
 
 
-async def test_named_engines_are_asked_and_no_others(server):
-    provider = SearXNG(server.base_url, engines=("mojeek", "Wikipedia"))
-    found = await provider.search("x", ignore_event)
-    await provider.close()
-    assert found.evidence
-    assert server.last.query["engines"] == "mojeek,Wikipedia"
-
-
-async def test_results_of_other_engines_than_the_named_are_a_failure_that_names_both(server):
-    trouble = await failure(SearXNG(server.base_url, engines=("baidu",)))
-    assert trouble.reason == "refused"
-    assert "bing, mojeek instead of baidu" in trouble.message
-
-
 @pytest.mark.parametrize(
     ("query", "asked"),
     [

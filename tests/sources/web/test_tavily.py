@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from research.core.errors import ServiceError
+from research.core.events import dump_event
 from research.core.records import Usage, ignore_event
 from research.sources.web.tavily import Tavily
 from tests.servers.search import FakeTavily, nowhere
@@ -79,14 +80,14 @@ async def test_the_cheapest_search_is_asked_for_and_no_answer_that_would_be_paid
 
 async def test_each_answered_request_is_one_search_used(tavily, server):
     said = []
-    await tavily.search("a", lambda kind, **data: said.append((kind, data)))
-    await tavily.search("b", lambda kind, **data: said.append((kind, data)))
+    await tavily.search("a", lambda event: said.append(dump_event(event)))
+    await tavily.search("b", lambda event: said.append(dump_event(event)))
     assert [kind for kind, _ in said] == ["usage", "usage"]
     usage = Usage.model_validate(json.loads(json.dumps(said[0][1])))
     assert usage == Usage(stage="search", model="tavily", searches=1)
     server.status = 500
     with pytest.raises(ServiceError):
-        await tavily.search("c", lambda kind, **data: said.append((kind, data)))
+        await tavily.search("c", lambda event: said.append(dump_event(event)))
     assert len(said) == 2
 
 

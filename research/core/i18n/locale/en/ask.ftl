@@ -22,11 +22,6 @@ ask-queries = Max. queries per round
 ask-loops = Max. search rounds
 ask-limits = Limits for this run (0 = no limit)
 ask-limits_help = At 80% of a limit, searching stops and the answer uses what was found.
-ask-searches = Searches
-ask-tokens = Tokens
-ask-cost = Cost (US dollars, estimate)
-ask-seconds = Seconds
-ask-approve = Wait for me to approve the plan
 ask-sources = Sources
 ask-notebook = Notebook
 ask-notebook_none = Whole library

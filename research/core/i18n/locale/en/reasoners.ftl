@@ -33,6 +33,7 @@ draft-unreflected = Could not reflect: { $why }
 draft-covered = The material is sufficient.
 digest-author = Quoted evidence digest, no model
 digest-nothing = The question has no searchable words. Name the subject and what you want to know, for example “Palace Museum ticket price”.
+digest-greeting = You are welcome to ask a question, for example “Palace Museum ticket price”.
 digest-nearest = No sentence found says this; what comes nearest is quoted.
 digest-missing = Not found in the sources searched.
 digest-looked_for = Looked for: { $names }

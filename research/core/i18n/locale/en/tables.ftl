@@ -58,6 +58,8 @@ tables-unit = Unit
 tables-unit_help = For numbers, such as CNY or km²
 tables-choices = Choices
 tables-choices_help = For a choice: the options, separated by semicolons
+tables-column_unnamed = A column without a name is left out: { $text }
+tables-column_choices = { $name }: fewer than two choices, so it is filled as text.
 tables-at = { $done } of { $cells } cells looked up
 tables-planned = A table of { $rows } { $rows ->
         [one] row

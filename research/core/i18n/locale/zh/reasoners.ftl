@@ -28,6 +28,7 @@ draft-unreflected = 未能反思：{ $why }
 draft-covered = 资料足以作答。
 digest-author = 引文摘录（按规则摘引原文，未使用模型）
 digest-nothing = 问题里没有可以搜索的词。请写出想了解的对象和内容，例如“故宫的门票多少钱”。
+digest-greeting = 欢迎提问，例如“故宫的门票多少钱”。
 digest-nearest = 所查资料中没有直接说到这一点，以下是最接近的句子。
 digest-missing = 所查资料中未找到。
 digest-looked_for = 查找过：{ $names }

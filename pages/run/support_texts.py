@@ -6,15 +6,9 @@ from typing import Any
 
 import streamlit as st
 
+from pages.shared.escaping import to_single_line
 from pages.shared.localization import format_number, t
-from research import (
-    SUPPORT_ACCURACY,
-    AnswerSupport,
-    CheckedSentence,
-    CitedAnswer,
-    Report,
-    check_support,
-)
+from research import SUPPORT_ACCURACY, AnswerSupport, CheckedSentence, CitedAnswer, Report, check_support
 
 STATUSES = ("quoted", "supported", "unclear", "unsupported", "differs", "none")
 MAX_SENTENCE_CHARS = 240  # of a sentence in a list
@@ -39,15 +33,14 @@ def summarize(sentence_support: AnswerSupport, cited: CitedAnswer) -> dict[str, 
     kinds = {source.evidence.id: source.evidence.kind for source in cited.sources}
     if all(kinds.get(sentence.evidence) == "database" for sentence in sentence_support.sentences):
         return None
-    ruled_count = sum(sentence.ruled for sentence in sentence_support.sentences)
     notes = [accuracy_text()]
-    if ruled_count:
+    if ruled_count := sum(sentence.ruled for sentence in sentence_support.sentences):
         notes.append(t("support.ruled", n=format_number(ruled_count)))
     doubtful = [
         {
             "at": sentence.at,
             "status": sentence.status,
-            "text": _shorten(sentence.text),
+            "text": to_single_line(sentence.text, MAX_SENTENCE_CHARS),
             "why": status_text(sentence, cited),
         }
         for sentence in sentence_support.doubtful_sentences
@@ -89,9 +82,8 @@ def counts_text(sentence_support: AnswerSupport) -> str:
 
 def sentence_marks(sentence_support: AnswerSupport, cited: CitedAnswer) -> dict[int, dict[str, Any]]:
     """Return the mark of each doubtful sentence, by sentence index."""
-    marks = {}
-    for sentence in sentence_support.doubtful_sentences:
-        marks[sentence.at] = {
+    return {
+        sentence.at: {
             "at": sentence.at,
             "status": sentence.status,
             "name": t(f"standing.{sentence.status}"),
@@ -99,7 +91,8 @@ def sentence_marks(sentence_support: AnswerSupport, cited: CitedAnswer) -> dict[
             "reasons": gap_texts(sentence, cited),
             "near": _nearest_citation(sentence, cited),
         }
-    return marks
+        for sentence in sentence_support.doubtful_sentences
+    }
 
 
 def status_text(sentence: CheckedSentence, cited: CitedAnswer) -> str:
@@ -118,11 +111,11 @@ def gap_texts(sentence: CheckedSentence, cited: CitedAnswer) -> list[str]:
         if is_most_of_sentence and not gap.found:
             continue  # repeating most of the sentence would explain nothing
         if gap.found:
-            texts.append(t(f"other.{gap.kind}", text=_shorten(gap.text, 80), found=_shorten(gap.found, 80)))
+            texts.append(t(f"other.{gap.kind}", text=to_single_line(gap.text, 80), found=to_single_line(gap.found, 80)))
         elif gap.text or gap.kind == "language":
-            texts.append(t(f"lack.{gap.kind}", text=_shorten(gap.text, 80)))
+            texts.append(t(f"lack.{gap.kind}", text=to_single_line(gap.text, 80)))
     if sentence.reason.strip():
-        texts.append(t("support.reason", text=_shorten(sentence.reason)))
+        texts.append(t("support.reason", text=to_single_line(sentence.reason, MAX_SENTENCE_CHARS)))
     if any(cited.spans[at].unsourced for at in sentence.spans):
         texts.append(t("support.unsourced"))
     elif sentence.status in ("unclear", "unsupported") and not texts:
@@ -132,19 +125,18 @@ def gap_texts(sentence: CheckedSentence, cited: CitedAnswer) -> list[str]:
 
 def source_uses(sentence_support: AnswerSupport, cited: CitedAnswer) -> dict[str, list[dict[str, Any]]]:
     """Return for each source number the sentences that cite it, each with its citing span."""
-    uses: dict[str, list[dict[str, Any]]] = {}
-    for source in cited.sources:
-        citing_sentences = sentence_support.citing(source.number)
-        uses[str(source.number)] = [
+    return {
+        str(source.number): [
             {
                 "at": citing_span(sentence, source.number, cited),
                 "status": sentence.status,
                 "name": t(f"standing.{sentence.status}"),
-                "text": _shorten(sentence.text),
+                "text": to_single_line(sentence.text, MAX_SENTENCE_CHARS),
             }
-            for sentence in citing_sentences
+            for sentence in sentence_support.citing(source.number)
         ]
-    return uses
+        for source in cited.sources
+    }
 
 
 def citing_span(sentence: CheckedSentence, source_number: int, cited: CitedAnswer) -> int:
@@ -162,8 +154,3 @@ def _nearest_citation(sentence: CheckedSentence, cited: CitedAnswer) -> dict[str
         if source.evidence.id == sentence.evidence and source.number in sentence.numbers:
             return {"n": source.number, "at": citing_span(sentence, source.number, cited)}
     return None
-
-
-def _shorten(text: str, max_characters: int = MAX_SENTENCE_CHARS) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= max_characters else text[: max_characters - 1] + "…"

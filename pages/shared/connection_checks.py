@@ -1,0 +1,29 @@
+"""Results of connection checks: one line for each model or service."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.shared import failure_display
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import current_language, format_duration, source_name, t
+from research import ConnectionCheck, explain_failure, has_message
+
+
+def draw_check(check: ConnectionCheck) -> None:
+    """Draw the result of one connection check, with the explanation of a failure."""
+    role, failure = f"role.{check.name}", check.failure
+    name = t(role) if has_message(role) else escape_markdown(source_name(check.name))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{name}** · {escape_markdown(check.model)}", width="content")
+        if failure is None:
+            duration = t("status.ok", seconds=format_duration(check.seconds))
+            st.badge(duration, color="green", icon=":material/check:")
+        else:
+            st.badge(t(f"reason.{failure.reason}"), color="red", icon=":material/close:")
+            st.caption(format_duration(check.seconds), width="content")
+    notes = [explain_failure(failure, current_language()) if failure else "", check.warning]
+    if any(notes):
+        st.caption(" · ".join(escape_markdown(note) for note in notes if note))
+    if failure:
+        failure_display.draw_details([failure.message])

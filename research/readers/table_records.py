@@ -1,0 +1,97 @@
+"""Records of tables in files: columns, corrections and the reasons why a file is unreadable."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, get_args
+
+from pydantic import Field
+
+from research.core.records import Language, Record
+
+FileColumnType = Literal["text", "integer", "number", "date", "datetime", "boolean"]
+COLUMN_TYPES: tuple[FileColumnType, ...] = get_args(FileColumnType)
+UnreadableReason = Literal[
+    "kind", "size", "rows", "columns", "empty", "encoding", "ragged", "broken", "value", "extent",
+    "unpacked", "time", "memory", "busy", "start",
+]  # fmt: skip
+MAX_ROWS = 20_000_000  # per table
+MAX_COLUMNS = 500
+SAMPLE_ROWS = 2_000  # rows from which types are inferred
+MAX_NAME_CHARS = 60
+TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".xlsb", ".ods", ".parquet", ".jsonl", ".ndjson")
+WORKBOOK_SUFFIXES = (".xlsx", ".xls", ".xlsb", ".ods")
+
+
+class UnreadableTableError(Exception):
+    """A file has no readable tables; `row` is the line of the problem, or 0 if unknown."""
+
+    def __init__(self, reason: UnreadableReason, file: str, *, row: int = 0) -> None:
+        self.reason, self.file, self.row = reason, file, row
+        super().__init__(self.message_in("en"))
+
+    def message_in(self, language: Language) -> str:
+        """Return the problem as one line in a language."""
+        from research.core.i18n import message
+
+        key = "broken_at" if self.reason == "broken" and self.row else self.reason
+        return message(f"unreadable.{key}", language, file=self.file, row=self.row)
+
+
+class FileColumn(Record):
+    """A column: `heading` in the file, and `name` for SQL."""
+
+    heading: str
+    name: str
+    type: FileColumnType
+
+
+class FileTable(Record):
+    """A table of a file.
+
+    `header` is the number of the heading row, from 1, or 0 for none. `kept` names the columns that
+    stayed text because some of their values are not of the detected type.
+    """
+
+    name: str
+    file: str
+    sheet: str = ""
+    header: int = 1
+    columns: tuple[FileColumn, ...]
+    sample: tuple[tuple[str, ...], ...] = ()
+    rows: int | None = None
+    encoding: str = ""
+    delimiter: str = ""
+    kept: tuple[str, ...] = ()
+
+
+class Correction(Record):
+    """The analyst's correction of a table.
+
+    `columns` maps headings to new names and types; "" keeps the detected one. `header` is the
+    number of the heading row, None to keep the detected one.
+    """
+
+    name: str = ""
+    header: int | None = None
+    columns: dict[str, tuple[str, FileColumnType | Literal[""]]] = Field(default_factory=dict)
+
+
+# Names
+
+
+def sql_name(text: str, default: str) -> str:
+    """Turn a text into an SQL name."""
+    name = re.sub(r"\W+", "_", text.strip(), flags=re.UNICODE).strip("_")[:MAX_NAME_CHARS]
+    if not name:
+        return default
+    return f"_{name}" if name[0].isdigit() else name
+
+
+def unique_name(name: str, taken: set[str]) -> str:
+    candidate, number = name, 1
+    while candidate.lower() in taken:
+        number += 1
+        candidate = f"{name}_{number}"
+    taken.add(candidate.lower())
+    return candidate

@@ -1,0 +1,92 @@
+"""Rows of workbooks, and the DuckDB engine that reads Parquet, JSON lines and CSV."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, datetime, time
+from pathlib import Path
+
+import duckdb
+from python_calamine import CalamineWorkbook, SheetTypeEnum
+
+from research.core.sql_quoting import quote_literal
+from research.readers.duckdb_config import ENGINE_CONFIG
+from research.readers.table_records import UnreadableTableError
+
+MAX_SHEETS = 50
+JSON_SAMPLE_ROWS = 20_000  # JSON lines from which columns are detected
+
+
+def read_sheets(path: Path, file: str) -> Iterator[tuple[str, Iterator[list[str]]]]:
+    """Yield the sheets of an Excel file with their rows as texts; formulas give their stored
+    values.
+    """
+    try:
+        book = CalamineWorkbook.from_path(str(path))
+        for metadata in book.sheets_metadata[:MAX_SHEETS]:
+            name = metadata.name
+            try:
+                sheet = book.get_sheet_by_name(name)
+            except Exception:
+                if metadata.typ == SheetTypeEnum.WorkSheet:
+                    raise
+                continue  # a chart sheet has no rows
+            yield name, ([_format_cell(value) for value in row] for row in sheet.iter_rows())
+    except UnreadableTableError:
+        raise
+    except Exception:  # noqa: BLE001 - the library raises many kinds of errors
+        raise UnreadableTableError("broken", file) from None
+
+
+def _format_cell(value: object) -> str:
+    if type(value) is str:  # the most frequent type
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    if isinstance(value, datetime):
+        is_midnight = value.time() == time()
+        return value.date().isoformat() if is_midnight else value.isoformat(sep=" ", timespec="seconds")
+    if isinstance(value, date):
+        return value.isoformat()
+    return "" if value is None else str(value)
+
+
+class SchemaMismatchError(Exception):
+    """A line of JSON has a key or a type that is missing from the sampled lines."""
+
+
+def source_expression(path: Path, kind: str, sample_size: int = JSON_SAMPLE_ROWS) -> str:
+    path_literal = quote_literal(str(path.absolute()))
+    if kind == ".parquet":
+        return f"read_parquet({path_literal})"
+    return f"read_json({path_literal}, format = 'newline_delimited', maximum_object_size = 16777216, sample_size = {sample_size})"
+
+
+@contextmanager
+def open_engine(path: Path, file: str, target: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open an engine that may read one file and write into `target`."""
+    with tempfile.TemporaryDirectory(prefix="sightline-", ignore_cleanup_errors=True) as spill_folder:
+        config = {**ENGINE_CONFIG, "temp_directory": spill_folder, "preserve_insertion_order": True}
+        try:
+            with duckdb.connect(str(target or ":memory:"), config=config) as raw:
+                raw.execute(f"set allowed_paths = [{quote_literal(str(path.absolute()))}]")
+                raw.execute("set enable_progress_bar = true")
+                raw.execute("set enable_progress_bar_print = false")
+                raw.execute("set enable_external_access = false")
+                raw.execute("set lock_configuration = true")
+                yield raw
+        except duckdb.ConversionException:
+            raise
+        except duckdb.OutOfMemoryException:
+            raise UnreadableTableError("memory", file) from None
+        except (duckdb.Error, UnicodeError) as error:
+            if isinstance(error, duckdb.BinderException) or "JSON transform error" in str(error):
+                raise SchemaMismatchError from None  # columns differ from the sample
+            row = re.search(r"Line: (\d+)", str(error))
+            ragged = "Expected Number of Columns" in str(error)
+            raise UnreadableTableError("ragged" if ragged else "broken", file, row=int(row[1]) if row else 0) from None

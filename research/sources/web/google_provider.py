@@ -1,0 +1,79 @@
+"""Common parts of the web providers that use Google's Gemini API."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import TypeVar
+
+from research.core.errors import ServiceError
+from research.core.records import Failure, Readiness, Span
+from research.models.clients import ModelClients
+from research.models.errors import classify_error
+from research.models.retries import missing_key_error
+from research.models.roles import ModelSpec
+from research.sources.web.grounding import GroundedText
+from research.sources.web.provider import SearchResult
+
+_T = TypeVar("_T")
+
+
+class GoogleProvider:
+    """A web provider that uses a model of the Gemini API and its key."""
+
+    has_summary = True
+
+    def __init__(self, clients: ModelClients, clock: Callable[[], datetime], spec: ModelSpec) -> None:
+        self._clients = clients
+        self._settings = clients.settings
+        self._clock = clock
+        self.spec = spec
+
+    def readiness(self) -> Readiness:
+        if self._settings.key("gemini"):
+            return Readiness(state="live", detail=self.spec.name)
+        return Readiness(state="missing", detail="GEMINI_API_KEY")
+
+    async def close(self) -> None:
+        """Do nothing: the client is shared and closed by its owner."""
+
+    def _require_key(self) -> None:
+        """Raise ServiceError if no key is set."""
+        if not self._settings.key("gemini"):
+            raise missing_key_error(self.spec, self._settings)
+
+    async def _await_response(self, request: Awaitable[_T]) -> _T:
+        """Await a request within the time limit for models.
+
+        Raises:
+            ServiceError: it fails.
+        """
+        limit = self._settings.model_timeout
+        try:
+            async with asyncio.timeout(limit):
+                return await request
+        except Exception as error:
+            service_error = classify_error(error, self.spec)
+            if service_error.reason == "timeout":
+                raise ServiceError("timeout", f"{self.spec} did not answer within {limit:g} s") from error
+            raise service_error from error
+
+
+def grounded_result(
+    grounded: GroundedText, failures: tuple[Failure, ...], notes: Sequence[str] = (), more_notes: Sequence[str] = ()
+) -> SearchResult:
+    """Return a text with its sources as a result; `notes` come first in its message."""
+    notes = [*notes]
+    if grounded.unplaced_count:
+        notes.append(f"{grounded.unplaced_count} citations could not be placed")
+    if not grounded.evidence:
+        notes.append("no sources returned")
+    return SearchResult(
+        evidence=grounded.evidence,
+        summary=grounded.spans or (Span(kind="text", text=grounded.text),),
+        executed_queries=grounded.executed_queries,
+        suggestions=grounded.suggestions,
+        message="; ".join([*notes, *more_notes]),
+        failures=failures,
+    )
