@@ -74,12 +74,13 @@ def test_an_address_where_nothing_is_says_so_and_makes_no_file(tmp_path: Path) -
 def test_values_of_an_attached_database_are_read_beforehand_or_not(
     tmp_path: Path, shop: Path, switch: str, shown: bool
 ) -> None:
-    described = with_kit(
+    schema = with_kit(
         tmp_path,
-        lambda services: services.database().describe_tables(),
+        lambda services: services.database().read_schema(),
         DATABASE_URL=f"sqlite:///{shop}",
         DATABASE_SAMPLES=switch,
     )
+    described = schema.describe()
     assert ("silk" in described) is shown
     assert "kind" in described
 

@@ -121,7 +121,7 @@ def plant(folder: Path, url: str) -> None:
                   options=RunOptions(), status="stopped", created=NOW)  # fmt: skip
         assert store.add_run(run, None, "0" * 32)
         store.append_events(run.id, [(NOW, parse_event("status", {"status": "stopped", "error": text}))], "stopped")
-        store.update_conversation(run.id, title=texts[(n + 57) % len(texts)][:200])
+        store.update_conversation(run.id, "local", title=texts[(n + 57) % len(texts)][:200])
     found = [item(n, text, "news" if n % 2 else "web") for n, text in enumerate(texts)]
     spans: list[Span] = []
     for text, one in zip(texts, found, strict=True):
