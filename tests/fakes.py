@@ -19,6 +19,7 @@ from research.agent.nodes.budget import RunBudget
 from research.agent.nodes.context import RunContext
 from research.agent.reasoner import Reasoner
 from research.citations.registry import evidence_id
+from research.core.events import EventEmitter
 from research.core.records import (
     Cell,
     CellReading,
@@ -26,7 +27,6 @@ from research.core.records import (
     Clarification,
     Column,
     Draft,
-    EventEmitter,
     Evidence,
     EvidenceKind,
     FailureReason,

@@ -17,8 +17,9 @@ import pytest_asyncio
 from pydantic import SecretStr
 
 from research.core.errors import ServiceError, error_from_status
+from research.core.events import ignore_event
 from research.core.providers import search_services
-from research.core.records import RunOptions, ignore_event
+from research.core.records import RunOptions
 from research.core.settings import Settings
 from research.core.tool_servers import ToolServer
 from research.core.tracing import TraceExporter
@@ -199,7 +200,8 @@ import asyncio, sys
 from research.models.chat import Chat
 from research.models.clients import ModelClients
 from research.models.roles import parse_spec
-from research.core.records import RunOptions, ignore_event
+from research.core.events import ignore_event
+from research.core.records import RunOptions
 from research.runtime.local_run_manager import LocalRunManager
 from research.runtime.remote_run_manager import RemoteRunManager
 from research.core.settings import Settings

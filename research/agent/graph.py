@@ -43,6 +43,7 @@ from research.core.events import (
     AnswerWritten,
     ClarificationNeeded,
     DatabaseStepTaken,
+    EventEmitter,
     InstructionApplied,
     PlanMade,
     QuestionParsed,
@@ -55,17 +56,7 @@ from research.core.events import (
     UsageRecorded,
     WritingStarted,
 )
-from research.core.records import (
-    Answer,
-    Draft,
-    EventEmitter,
-    Finding,
-    NewsCoverage,
-    Plan,
-    Question,
-    Readiness,
-    Task,
-)
+from research.core.records import Answer, Draft, Finding, NewsCoverage, Plan, Question, Readiness, Task
 from research.core.tracing import trace_node
 from research.sources.base import STEP_RESULTS
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from research.core.events import EventEmitter
 from research.core.records import (
     Cell,
     Column,
     Draft,
-    EventEmitter,
     Finding,
     HeadlineTones,
     ModelVerdicts,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -412,3 +412,14 @@ def _convert_former(kind: str, data: dict[str, Any]) -> tuple[str, dict[str, Any
         case "unclear":
             return "clarification_needed", {"clarification": data}
     return FORMER_KINDS.get(kind, kind), {_FORMER_FIELDS.get(name, name): value for name, value in data.items()}
+
+
+class EventEmitter(Protocol):
+    """Callback with which stages, reasoners and sources report progress."""
+
+    def __call__(self, event: RunEvent, /) -> None:
+        """Emit an event."""
+
+
+def ignore_event(event: RunEvent, /) -> None:
+    """Discard an event."""

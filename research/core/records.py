@@ -12,12 +12,9 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
-
-if TYPE_CHECKING:
-    from research.core.events import RunEvent
 
 Date = date  # alias for classes with a field named date
 Language = Literal["zh", "en"]
@@ -110,17 +107,6 @@ class Record(BaseModel):
         if update and (unknown := update.keys() - type(self).model_fields.keys()):
             raise TypeError(f"{type(self).__name__} has no field {', '.join(sorted(unknown))}")
         return super().model_copy(update=update, deep=deep)
-
-
-class EventEmitter(Protocol):
-    """Callback with which stages, reasoners and sources report progress."""
-
-    def __call__(self, event: RunEvent, /) -> None:
-        """Emit an event."""
-
-
-def ignore_event(event: RunEvent, /) -> None:
-    """Discard an event."""
 
 
 class Passage(Record):

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 
 from research.core.deadlines import pause_deadlines
 from research.core.errors import ServiceError
-from research.core.events import RateLimitWait
-from research.core.records import EventEmitter
+from research.core.events import EventEmitter, RateLimitWait
 
 MAX_KEYS = 10_000  # keys remembered; the one whose last start is longest ago is forgotten first
 process_count = 1  # processes that share the limit; each waits that many intervals

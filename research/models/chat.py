@@ -19,13 +19,14 @@ from pydantic import BaseModel
 
 from research.core.errors import ServiceError
 from research.core.events import (
+    EventEmitter,
     PartsUnreadable,
     PromptUndercounted,
     TextWritten,
     ThinkingUnsupported,
     UsageRecorded,
 )
-from research.core.records import EventEmitter, RunOptions, Stage
+from research.core.records import RunOptions, Stage
 from research.core.settings import Role
 from research.core.text.tokenizer import is_blank
 from research.models.capabilities import (

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from research.core import tracing
 from research.core.errors import ServiceError
-from research.core.events import RateLimitWait, RetryScheduled
-from research.core.records import EventEmitter, Stage
+from research.core.events import EventEmitter, RateLimitWait, RetryScheduled
+from research.core.records import Stage
 from research.core.settings import Settings
 from research.models.clients import ModelClients
 from research.models.roles import ModelSpec, missing_setting

@@ -14,9 +14,10 @@ from pydantic import BaseModel
 from research.agent.llm.reasoner import ModelReasoner
 from research.agent.nodes.search import search_with_deadline
 from research.core.errors import ServiceError
+from research.core.events import ignore_event
 from research.core.providers import Provider as Server
 from research.core.providers import shipped_providers
-from research.core.records import ConnectionCheck, Failure, Task, ignore_event
+from research.core.records import ConnectionCheck, Failure, Task
 from research.core.settings import ROLES, Settings, model_setting_name
 from research.http.responses import convert_errors, parse_json_object, read_streamed_body, ssl_context
 from research.models.chat import Chat

@@ -12,7 +12,8 @@ from pydantic import Field
 
 from research.core.database_config import SHIPPED_DATABASE
 from research.core.errors import ServiceError
-from research.core.records import ColumnCoverage, DatabaseStep, Failure, Language, QueryResult, Record, ignore_event
+from research.core.events import ignore_event
+from research.core.records import ColumnCoverage, DatabaseStep, Failure, Language, QueryResult, Record
 from research.readers.table_records import FileTable
 from research.readers.worker import ProgressCallback
 from research.runtime.owner_services import OwnerServices

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from research.agent.nodes.search import failed_finding
 from research.core.coordinates import Point
 from research.core.errors import ServiceError
-from research.core.records import DistanceMatrix, Finding, Itinerary, Language, Place, Task, ignore_event
+from research.core.events import ignore_event
+from research.core.records import DistanceMatrix, Finding, Itinerary, Language, Place, Task
 from research.core.text.tokenizer import detect_language
 from research.runtime.owner_services import OwnerServices
 from research.runtime.run_manager import RunManager

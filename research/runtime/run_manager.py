@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 from research.agent.nodes.plan import continuation_plan, make_plan, plan_from_question
 from research.agent.nodes.question import clean_question, clean_question_text
-from research.core.events import Event, InstructionAdded
-from research.core.records import ConnectionCheck, Draft, Plan, Report, Run, RunOptions, ignore_event
+from research.core.events import Event, InstructionAdded, ignore_event
+from research.core.records import ConnectionCheck, Draft, Plan, Report, Run, RunOptions
 from research.export.report_facts import collect_report_evidence
 from research.http.rate_limiter import RateLimiter
 from research.runtime.active_run import RunResources

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
-from research.core.records import EventEmitter, EvidenceKind, Finding, Language, Readiness, Task
+from research.core.events import EventEmitter
+from research.core.records import EvidenceKind, Finding, Language, Readiness, Task
 from research.core.settings import Setting, Settings
 
 QueryType = Literal[

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 
 from research.core.errors import ServiceError
-from research.core.events import EventRecord, RunEvent
-from research.core.records import EventEmitter, Finding, Readiness, Task
+from research.core.events import EventEmitter, EventRecord, RunEvent
+from research.core.records import Finding, Readiness, Task
 from research.sources.base import Dependencies, Retriever, Source, SupportsOwners, SupportsQuestionCheck
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 from research.core.deadlines import deadline
 from research.core.errors import ServiceError
-from research.core.records import EventEmitter, Failure
+from research.core.events import EventEmitter
+from research.core.records import Failure
 
 TIMEOUT_FRACTION = 0.9  # of the search deadline, so that a search ends in time and keeps its results
 ToolCaller = Callable[[str, Mapping[str, Any]], Awaitable[str]]

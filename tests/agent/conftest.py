@@ -9,7 +9,8 @@ import pytest
 
 from research.agent.extractive.reasoner import ExtractiveReasoner
 from research.agent.nodes.question import clean_question
-from research.core.records import Finding, Plan, Question, Reflection, RunOptions, Span, ignore_event
+from research.core.events import ignore_event
+from research.core.records import Finding, Plan, Question, Reflection, RunOptions, Span
 from research.sources.library.index import Library
 from research.sources.library.retriever import LibraryRetriever
 

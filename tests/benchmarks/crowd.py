@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from research.application import tune_garbage_collector
-from research.core.records import EventEmitter, RunOptions
+from research.core.events import EventEmitter
+from research.core.records import RunOptions
 from research.core.settings import Settings
 from research.runtime.local_run_manager import LocalRunManager
 from tests.benchmarks.figures import Figure, at_once, percentile

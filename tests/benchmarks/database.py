@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from research import close_application, get_application
-from research.core.records import EventEmitter, QueryResult, ignore_event
+from research.core.events import EventEmitter, ignore_event
+from research.core.records import QueryResult
 from research.sources.database.engines import Database, open_database
 from research.sources.database.results import ExecutionResult
 from research.sources.database.service import DatabaseService

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 import pytest
 
 from research.core.errors import ServiceError
-from research.core.records import Finding, Task, ignore_event
+from research.core.events import ignore_event
+from research.core.records import Finding, Task
 from research.core.settings import load_settings
 from research.runtime.services import Services
 

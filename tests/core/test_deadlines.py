@@ -12,7 +12,8 @@ import pytest
 
 from research.agent.nodes.search import run_search
 from research.core.deadlines import Countdown, count_down, deadline, pause_deadlines
-from research.core.records import EventEmitter, Finding, Task, ignore_event
+from research.core.events import EventEmitter, ignore_event
+from research.core.records import Finding, Task
 from research.models.request_limits import RequestLimiter
 from tests.fakes import Outcome, ScriptedSource
 

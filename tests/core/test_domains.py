@@ -9,8 +9,9 @@ import pytest
 
 from research.core import settings
 from research.core.domains import merge_domain_lists, parse_domain_list, url_status
+from research.core.events import ignore_event
 from research.core.i18n import message
-from research.core.records import Evidence, Language, Passage, Readiness, Task, ignore_event
+from research.core.records import Evidence, Language, Passage, Readiness, Task
 from research.core.settings import SettingError
 from research.sources.domain_ranking import apply_domain_rules
 from research.sources.web.provider import SearchResult

@@ -18,9 +18,9 @@ from pydantic import SecretStr
 
 from research.application import Application
 from research.core.errors import ServiceError
-from research.core.events import UsageRecorded
+from research.core.events import UsageRecorded, ignore_event
 from research.core.providers import search_services, shipped_providers
-from research.core.records import Finding, Reflection, Report, Run, RunOptions, Task, Usage, ignore_event
+from research.core.records import Finding, Reflection, Report, Run, RunOptions, Task, Usage
 from research.core.settings import SettingError, Settings, apply_choices, load_settings
 from research.runtime.local_run_manager import LocalRunManager
 from research.runtime.services import Services

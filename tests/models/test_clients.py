@@ -12,7 +12,8 @@ import pytest
 
 from research.agent.llm.reasoner import ModelReasoner
 from research.core.errors import ServiceError
-from research.core.records import Question, RunOptions, ignore_event
+from research.core.events import ignore_event
+from research.core.records import Question, RunOptions
 from research.models.chat import Chat
 from research.models.clients import ModelClients
 from research.models.roles import parse_spec

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from research.core.records import ignore_event
+from research.core.events import ignore_event
 from research.models.chat import Chat
 from research.models.clients import ModelClients
 from research.models.roles import parse_spec

@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langchain_google_genai import ChatGoogleGenerativeAI
 
 from research.core.errors import ServiceError
-from research.core.records import ignore_event
+from research.core.events import ignore_event
 from research.models.chat import Chat
 from research.models.clients import ModelClients
 from research.models.prompting import Prompt
@@ -91,7 +91,7 @@ import asyncio, sys
 from research.models.chat import Chat
 from research.models.clients import ModelClients
 from research.models.roles import parse_spec
-from research.core.records import ignore_event
+from research.core.events import ignore_event
 from research.core.errors import ServiceError
 from tests.models.conftest import PROMPT, loaded
 

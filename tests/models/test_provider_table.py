@@ -11,8 +11,8 @@ import pytest
 
 from research.core import settings
 from research.core.errors import ServiceError
+from research.core.events import ignore_event
 from research.core.providers import Provider, load_providers, shipped_providers
-from research.core.records import ignore_event
 from research.core.settings import SettingError
 from research.models.capabilities import default_capabilities
 from research.models.chat import Chat

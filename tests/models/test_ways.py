@@ -13,7 +13,7 @@ from aiohttp import web
 from pydantic import BaseModel
 
 from research.core.errors import ServiceError
-from research.core.records import ignore_event
+from research.core.events import ignore_event
 from research.models.chat import Chat
 from research.models.clients import ModelClients
 from research.models.roles import parse_spec

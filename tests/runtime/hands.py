@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from research.core.records import EventEmitter, Finding, Task
+from research.core.events import EventEmitter
+from research.core.records import Finding, Task
 from research.core.settings import Settings
 from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import ScriptedReasoner, ScriptedSource, resources

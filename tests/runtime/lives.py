@@ -20,7 +20,8 @@ from types import ModuleType
 
 from research.application import Application
 from research.citations.numbering import number_report_answer
-from research.core.records import Column, EventEmitter, Evidence, Grid, Plan, Report, Row, RunOptions, RunStatus
+from research.core.events import EventEmitter
+from research.core.records import Column, Evidence, Grid, Plan, Report, Row, RunOptions, RunStatus
 from research.core.settings import Settings, load_settings
 from research.runtime.local_run_manager import LocalRunManager
 from research.runtime.worker_pool import WorkerProcess

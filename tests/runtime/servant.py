@@ -11,7 +11,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from research.core.records import Draft, EventEmitter, Plan, Question, RunOptions, Task
+from research.core.events import EventEmitter
+from research.core.records import Draft, Plan, Question, RunOptions, Task
 from research.core.settings import load_settings
 from research.runtime.active_run import RunResources
 from research.runtime.server_worker import ServerWorker, served_graph

@@ -14,10 +14,10 @@ from research.agent.llm.reasoner import ModelReasoner
 from research.agent.nodes.check import BATCH_SIZE
 from research.citations.numbering import number_report_answer
 from research.citations.support import check_support
+from research.core.events import EventEmitter
 from research.core.records import (
     Answer,
     Draft,
-    EventEmitter,
     Finding,
     PassageReference,
     Plan,

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from research.citations.numbering import number_report_answer
-from research.core.events import dump_event
-from research.core.records import EventEmitter, Finding, Plan, Question, ReportSection, RunOptions
+from research.core.events import EventEmitter, dump_event
+from research.core.records import Finding, Plan, Question, ReportSection, RunOptions
 from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import Bench, over, report
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from research.agent.nodes.budget import RunBudget, RunEndedError, WorkScope, count_worked_seconds
-from research.core.events import Event, UsageRecorded, parse_event
-from research.core.records import Answer, EventEmitter, Finding, RunOptions, Task, Usage
+from research.core.events import Event, EventEmitter, UsageRecorded, parse_event
+from research.core.records import Answer, Finding, RunOptions, Task, Usage
 from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import HANGS, Outcome, ScriptedSource, Staged, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report

@@ -11,7 +11,8 @@ import pytest
 
 from research import close_application, get_application
 from research.core.errors import ServiceError
-from research.core.records import Draft, EventEmitter, Finding, Plan, Question, Reflection, Run, RunOptions
+from research.core.events import EventEmitter
+from research.core.records import Draft, Finding, Plan, Question, Reflection, Run, RunOptions
 from tests.fakes import Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.pages.serving import SETTINGS
 from tests.runtime.conftest import QUESTION, WEB, Bench, over

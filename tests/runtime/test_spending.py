@@ -8,18 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from research.core.events import PlanMade, TextWritten, UsageRecorded, dump_event
-from research.core.records import (
-    Draft,
-    EventEmitter,
-    Finding,
-    Plan,
-    Question,
-    Reflection,
-    RunOptions,
-    Task,
-    Usage,
-)
+from research.core.events import EventEmitter, PlanMade, TextWritten, UsageRecorded, dump_event
+from research.core.records import Draft, Finding, Plan, Question, Reflection, RunOptions, Task, Usage
 from research.models.prices import add_cost
 from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import HANGS, ScriptedSource, Staged, until

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from research.core.records import Draft, EventEmitter, Finding, Plan, Question, Reflection, RunOptions, Span
+from research.core.events import EventEmitter
+from research.core.records import Draft, Finding, Plan, Question, Reflection, RunOptions, Span
 from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report, searched

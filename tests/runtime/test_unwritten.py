@@ -9,18 +9,8 @@ from typing import Any
 import pytest
 
 from research.agent.nodes.plan import build_edited_plan
-from research.core.events import DraftStarted, Event, TextWritten, dump_event
-from research.core.records import (
-    Draft,
-    EventEmitter,
-    Failure,
-    Finding,
-    Plan,
-    Question,
-    Reflection,
-    RunOptions,
-    Span,
-)
+from research.core.events import DraftStarted, Event, EventEmitter, TextWritten, dump_event
+from research.core.records import Draft, Failure, Finding, Plan, Question, Reflection, RunOptions, Span
 from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report, searched

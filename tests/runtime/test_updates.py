@@ -10,6 +10,7 @@ import pytest
 from research.agent.nodes.news_coverage import cover_news
 from research.citations.numbering import number_report_answer
 from research.citations.registry import evidence_id
+from research.core.events import ignore_event
 from research.core.records import (
     Answer,
     Evidence,
@@ -20,7 +21,6 @@ from research.core.records import (
     RunOptions,
     StoryChange,
     Task,
-    ignore_event,
 )
 from research.core.records import fingerprint as mark
 from research.runtime.run_manager import RunManager

@@ -13,7 +13,8 @@ import pytest
 from research.agent.llm import prompts
 from research.core import i18n, settings
 from research.core.errors import ServiceError
-from research.core.records import Question, Task, ignore_event
+from research.core.events import ignore_event
+from research.core.records import Question, Task
 from research.runtime.services import Services
 from research.sources import registry
 from research.sources.base import Dependencies

@@ -24,7 +24,8 @@ import numpy as np
 from research.agent.extractive.quote_selection import MAX_QUOTES, candidates_with_features
 from research.agent.extractive.reasoner import ExtractiveReasoner
 from research.agent.nodes.question import clean_question
-from research.core.records import Finding, Part, Plan, RunOptions, ignore_event
+from research.core.events import ignore_event
+from research.core.records import Finding, Part, Plan, RunOptions
 from research.sources.library.index import Library
 from research.sources.library.retriever import LibraryRetriever
 from tests.yardsticks import answers

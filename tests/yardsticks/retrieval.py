@@ -18,7 +18,8 @@ from typing import Any, Literal
 
 from research.agent.extractive.reasoner import ExtractiveReasoner
 from research.agent.nodes.question import clean_question
-from research.core.records import Plan, RunOptions, ignore_event
+from research.core.events import ignore_event
+from research.core.records import Plan, RunOptions
 from research.sources.library.index import Library
 from research.sources.library.retriever import LibraryRetriever
 

@@ -44,13 +44,13 @@ from research.agent.extractive.question_parts import parse_question
 from research.agent.extractive.quote_selection import Quote, is_answered, select_quotes
 from research.agent.reasoner import Corpus
 from research.agent.table_spans import table_spans
+from research.core.events import EventEmitter
 from research.core.i18n import message
 from research.core.records import (
     ASKS_BACK,
     Cell,
     Column,
     Draft,
-    EventEmitter,
     Finding,
     Grid,
     HeadlineTones,

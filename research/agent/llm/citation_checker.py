@@ -16,8 +16,8 @@ from research.agent.llm.reasoner import ModelReasoner
 from research.agent.llm.yes_no_models import is_yes_no_model, judge_claim
 from research.agent.reasoner import Claim
 from research.core.errors import ServiceError
+from research.core.events import EventEmitter
 from research.core.records import (
-    EventEmitter,
     Failure,
     ModelVerdict,
     ModelVerdicts,

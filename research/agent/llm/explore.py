@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from research.agent.llm import prompts
 from research.agent.llm.truncation import excerpt, fair_share
-from research.core.records import EventEmitter
+from research.core.events import EventEmitter
 from research.models import prompting
+from research.models.chat import ChatProvider
 from research.models.prompting import message_text
 from research.models.token_counts import estimate_tokens
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
-    from research.agent.llm.reasoner import ModelReasoner
 
 FENCE_TOKENS = 30  # tokens of the fence around a result
 ToolCaller = Callable[[str, Mapping[str, Any]], Awaitable[str]]
@@ -31,7 +31,7 @@ _INVALID_ARGUMENTS = '{"error": "the arguments of this call are no JSON object"}
 class ToolLoop:
     """Lets the searching model call tools."""
 
-    def __init__(self, models: ModelReasoner) -> None:
+    def __init__(self, models: ChatProvider) -> None:
         self._models = models
 
     async def explore(

@@ -31,13 +31,12 @@ from research.agent.llm.table_extractor import TableExtractor
 from research.agent.llm.yes_no_models import is_yes_no_model
 from research.citations.model_markdown import parse_model_markdown
 from research.core.errors import ServiceError
-from research.core.events import DraftStarted
+from research.core.events import DraftStarted, EventEmitter
 from research.core.i18n import message
 from research.core.records import (
     MAX_QUESTION_CHARS,
     Clarification,
     Draft,
-    EventEmitter,
     Evidence,
     Finding,
     Part,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -17,10 +17,10 @@ from research.agent.llm.material import MaterialListing, fit_material, has_citab
 from research.agent.llm.model_output import Judgement, one_line
 from research.agent.llm.prompts import MAX_QUERY_CHARS, shorten_conversation
 from research.core.errors import ServiceError
+from research.core.events import EventEmitter
 from research.core.i18n import message
 from research.core.records import (
     Draft,
-    EventEmitter,
     Failure,
     Finding,
     HeadlineTones,
@@ -34,14 +34,11 @@ from research.core.records import (
     Task,
     Tone,
 )
-from research.models.chat import Chat
+from research.models.chat import Chat, ChatProvider
 from research.models.prompting import Prompt, PromptBuilder
 from research.models.replies import ModelReply
 from research.models.token_counts import estimate_tokens
 from research.sources import registry
-
-if TYPE_CHECKING:
-    from research.agent.llm.reasoner import ModelReasoner
 
 _JSON_START = re.compile(r'\s*(?:```\w*\s*)?\{\s*"')  # the beginning of JSON, never of a section
 _TEXT_REMINDER = "\n\nYour last answer was JSON. Reply with the text of the section and nothing else."
@@ -81,7 +78,7 @@ class _TonesOutput(BaseModel):
 class ReportWriter:
     """Plans and writes reports with chat models."""
 
-    def __init__(self, models: ModelReasoner) -> None:
+    def __init__(self, models: ChatProvider) -> None:
         self._models = models
 
     async def plan_report(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from pydantic import BaseModel
 
@@ -22,13 +22,13 @@ from research.agent.llm.prompts import (
     shorten_conversation,
 )
 from research.core.errors import ServiceError
+from research.core.events import EventEmitter
 from research.core.i18n import message
 from research.core.records import (
     Cell,
     CellReading,
     Column,
     ColumnType,
-    EventEmitter,
     Evidence,
     Finding,
     Grid,
@@ -41,14 +41,12 @@ from research.core.records import (
     Task,
 )
 from research.core.text.tokenizer import find_quote, normalise_quote
+from research.models.chat import ChatProvider
 from research.models.prompting import BASE_INSTRUCTIONS, Prompt, fence, object_schema
 from research.sources import registry
 from research.tables.column_values import is_same_value, merge_readings
 from research.tables.subjects import is_about
 from research.tables.values import extract_value
-
-if TYPE_CHECKING:
-    from research.agent.llm.reasoner import ModelReasoner
 
 MAX_ROWS, MAX_COLUMNS = 40, 12  # of a proposed table
 MAX_NAME_CHARS, MAX_QUESTION_CHARS, MAX_VALUE_CHARS, MAX_QUOTE_CHARS = 120, 300, 200, 600
@@ -90,7 +88,7 @@ class _TableOutput(BaseModel):
 class TableExtractor:
     """Plans and fills in tables with chat models."""
 
-    def __init__(self, models: ModelReasoner) -> None:
+    def __init__(self, models: ChatProvider) -> None:
         self._models = models
 
     def cell_tasks(self, question: Question, row: Row, column: Column, sources: Sequence[str]) -> tuple[Task, ...]:

@@ -12,7 +12,8 @@ from research.agent.llm.prompts import MAX_HEADING_CHARS
 from research.agent.llm.truncation import excerpt
 from research.agent.reasoner import Claim
 from research.core.errors import ServiceError
-from research.core.records import EventEmitter, ModelVerdict, Verdict
+from research.core.events import EventEmitter
+from research.core.records import ModelVerdict, Verdict
 from research.core.text.tokenizer import word_weights
 from research.models.chat import Chat
 from research.models.prompting import Prompt

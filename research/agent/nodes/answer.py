@@ -12,13 +12,13 @@ from research.agent.nodes.section import assemble_report, run_once
 from research.agent.nodes.table import table_draft
 from research.citations.numbering import number_citations
 from research.citations.registry import collect_evidence
+from research.core.events import EventEmitter
 from research.core.i18n import message
 from research.core.records import (
     ASKS_BACK,
     Answer,
     Cell,
     Draft,
-    EventEmitter,
     Failure,
     Finding,
     Language,

@@ -30,12 +30,11 @@ from research.citations.support import (
     sentence_key,
     small_margin,
 )
-from research.core.events import CheckFinished, CheckStarted
+from research.core.events import CheckFinished, CheckStarted, EventEmitter
 from research.core.i18n import translator
 from research.core.records import (
     Answer,
     AnswerReview,
-    EventEmitter,
     Failure,
     Finding,
     ModelVerdict,

@@ -10,7 +10,8 @@ from typing import Protocol
 from research.agent.nodes.budget import RunBudget
 from research.agent.nodes.report_update import EarlierReport
 from research.agent.reasoner import CitationChecker, Reasoner
-from research.core.records import EventEmitter, Finding, Memory, Plan, RunOptions, Task, ignore_event
+from research.core.events import EventEmitter, ignore_event
+from research.core.records import Finding, Memory, Plan, RunOptions, Task
 from research.sources.base import Retriever, StepResults
 
 

@@ -10,7 +10,8 @@ from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.context import RunContext
 from research.agent.nodes.report_update import expected_ids
 from research.citations.registry import collect_evidence
-from research.core.records import EventEmitter, Finding, HeadlineTones, NewsCoverage, Plan, Question, Tone, fingerprint
+from research.core.events import EventEmitter
+from research.core.records import Finding, HeadlineTones, NewsCoverage, Plan, Question, Tone, fingerprint
 from research.sources.news.coverage import add_changes, apply_tones, build_coverage
 from research.sources.news.coverage import precompute_evidence as prepare
 

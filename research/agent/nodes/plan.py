@@ -10,8 +10,9 @@ from typing import Any
 from research.agent.nodes.question import clean_question
 from research.agent.nodes.question_urls import add_question_urls, keep_known_urls
 from research.agent.reasoner import Reasoner
+from research.core.events import EventEmitter
 from research.core.i18n import message
-from research.core.records import Draft, EventEmitter, Part, Plan, Question, Report, RunOptions, Task
+from research.core.records import Draft, Part, Plan, Question, Report, RunOptions, Task
 from research.sources import registry
 
 

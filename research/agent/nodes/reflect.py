@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from research.agent.nodes.plan import limit_tasks
 from research.agent.nodes.question_urls import keep_known_urls
 from research.agent.reasoner import Reasoner
-from research.core.records import EventEmitter, Finding, Plan, Question, Reflection, RunOptions
+from research.core.events import EventEmitter
+from research.core.records import Finding, Plan, Question, Reflection, RunOptions
 
 
 async def reflect_on_findings(

@@ -11,7 +11,8 @@ from research.agent.nodes.budget import RunBudget, RunEndedError
 from research.agent.nodes.context import Ledger
 from research.core import deadlines
 from research.core.errors import ServiceError
-from research.core.records import EventEmitter, Finding, RunOptions, Task
+from research.core.events import EventEmitter
+from research.core.records import Finding, RunOptions, Task
 from research.core.text.tokenizer import detect_language
 from research.sources.base import Retriever
 

@@ -16,11 +16,10 @@ from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.context import RunContext
 from research.agent.nodes.question_urls import keep_known_urls
 from research.agent.nodes.report_update import HEADING_PREFIX
-from research.core.events import SectionAdvanced
+from research.core.events import EventEmitter, SectionAdvanced
 from research.core.i18n import message
 from research.core.records import (
     Draft,
-    EventEmitter,
     Finding,
     Language,
     Plan,

@@ -17,14 +17,13 @@ from research.agent.nodes.context import RunContext
 from research.agent.reasoner import Reasoner
 from research.agent.table_spans import table_spans
 from research.citations.markdown_parser import escape_table_cell
-from research.core.events import CellFilled, RowAdvanced
+from research.core.events import CellFilled, EventEmitter, RowAdvanced
 from research.core.i18n import message
 from research.core.records import (
     ASKS_BACK,
     Cell,
     Column,
     Draft,
-    EventEmitter,
     Failure,
     Finding,
     Grid,

@@ -22,11 +22,10 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel
 
 from research.core.errors import ServiceError
-from research.core.events import DatabaseStepTaken
+from research.core.events import DatabaseStepTaken, EventEmitter
 from research.core.records import (
     DatabaseStep,
     DatabaseStepKind,
-    EventEmitter,
     Failure,
     FailureHint,
     FailureReason,

@@ -17,9 +17,9 @@ from typing import Any, Protocol
 
 from research.citations.registry import evidence_id
 from research.core.errors import ServiceError
+from research.core.events import EventEmitter
 from research.core.records import (
     ColumnCoverage,
-    EventEmitter,
     Evidence,
     EvidenceKind,
     FailureReason,

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from research.core.errors import ServiceError
-from research.core.events import DatabaseStepTaken
-from research.core.records import DatabaseStep, EventEmitter, FailureReason, QueryResult, fingerprint
+from research.core.events import DatabaseStepTaken, EventEmitter
+from research.core.records import DatabaseStep, FailureReason, QueryResult, fingerprint
 from research.sources.database import semantic_model
 from research.sources.database.agent import DatabaseAgent, Outcome, OutcomeStatus, StatementWriter
 from research.sources.database.confirmed_statements import QuestionStatement, find_similar, find_statement

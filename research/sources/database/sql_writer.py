@@ -10,7 +10,8 @@ import json
 import re
 from collections.abc import Callable, Sequence
 
-from research.core.records import EventEmitter, QueryResult
+from research.core.events import EventEmitter
+from research.core.records import QueryResult
 from research.core.text.tokenizer import detect_language
 from research.models.chat import ChatProvider
 from research.models.prompting import BASE_INSTRUCTIONS, Prompt, PromptBuilder, fence, object_schema

@@ -14,7 +14,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from research.core.errors import ServiceError
-from research.core.records import EventEmitter, Failure, Finding, Readiness, Task
+from research.core.events import EventEmitter
+from research.core.records import Failure, Finding, Readiness, Task
 from research.core.tool_servers import ToolServer
 from research.sources.mcp_tools.evidence import build_evidence
 from research.sources.mcp_tools.schemas import build_model_tools, describe_tools

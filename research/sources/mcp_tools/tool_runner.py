@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from research.core.errors import ServiceError, mask_secrets
-from research.core.events import ToolCalled
-from research.core.records import EventEmitter
+from research.core.events import EventEmitter, ToolCalled
 from research.core.tool_servers import ToolServer
 from research.sources.mcp_tools.evidence import ToolCall, result_text
 from research.sources.mcp_tools.rate_limit_errors import parse_rate_limit

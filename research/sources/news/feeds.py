@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from research.core.errors import ServiceError
-from research.core.records import EventEmitter, Failure, Readiness
+from research.core.events import EventEmitter
+from research.core.records import Failure, Readiness
 from research.core.text.tokenizer import detect_language, word_weights
 from research.http.sanitize import tidy_text
 from research.sources.news.article import Article

@@ -14,7 +14,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from research.core.errors import ServiceError, error_from_status, parse_retry_after
-from research.core.records import EventEmitter, Readiness
+from research.core.events import EventEmitter
+from research.core.records import Readiness
 from research.core.text.tokenizer import detect_language
 from research.http.lazy_client import LazyClient
 from research.http.rate_limiter import RateLimiter

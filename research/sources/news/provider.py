@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from research.core.errors import ServiceError
-from research.core.events import RetryScheduled
-from research.core.records import EventEmitter, Failure, Picture, Readiness
+from research.core.events import EventEmitter, RetryScheduled
+from research.core.records import Failure, Picture, Readiness
 from research.sources.news.article import Article
 from research.sources.news.notes import Note
 from research.sources.news.search_tools import NewsRequest

@@ -14,17 +14,8 @@ from research.citations.registry import EvidenceRegistry, evidence_id
 from research.core.deadlines import count_down
 from research.core.domains import DomainStatus
 from research.core.errors import ServiceError
-from research.core.records import (
-    EventEmitter,
-    Evidence,
-    EvidenceKind,
-    Finding,
-    Language,
-    Passage,
-    Readiness,
-    Task,
-    fingerprint,
-)
+from research.core.events import EventEmitter
+from research.core.records import Evidence, EvidenceKind, Finding, Language, Passage, Readiness, Task, fingerprint
 from research.core.text.tokenizer import detect_language
 from research.core.urls import canonical_url
 from research.http.failover import ask_in_order, failed_finding

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from research.core.events import UsageRecorded
-from research.core.records import EventEmitter, Picture, Readiness
+from research.core.events import EventEmitter, UsageRecorded
+from research.core.records import Picture, Readiness
 from research.http.sanitize import MAX_SNIPPET_CHARS, keep_objects, tidy_text, truncate_text
 from research.http.tavily import MAX_QUERY_CHARS, TavilyClient
 from research.sources.news.article import MAX_TITLE_CHARS, Article, parse_web_address, url_host

@@ -10,7 +10,8 @@ import re
 from typing import Any
 
 from research.core.errors import ServiceError
-from research.core.records import Author, EventEmitter
+from research.core.events import EventEmitter
+from research.core.records import Author
 from research.http.client import ServiceClient
 from research.http.rate_limiter import RateLimiter
 from research.sources.papers.provider import MAX_QUEUE_SECONDS, PaperProvider, extract_terms

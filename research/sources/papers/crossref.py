@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from research.core.records import Author, EventEmitter, PublicationNotice
+from research.core.events import EventEmitter
+from research.core.records import Author, PublicationNotice
 from research.http.sanitize import as_object, keep_objects, remove_control_characters, truncate_text
 from research.sources.papers.provider import MAX_QUERY_CHARS, PaperProvider, require_rows
 from research.sources.papers.work import (

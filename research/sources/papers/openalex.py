@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from research.core.records import Author, EventEmitter
+from research.core.events import EventEmitter
+from research.core.records import Author
 from research.http.client import ServiceClient
 from research.http.sanitize import MAX_SNIPPET_CHARS, as_object, keep_objects, remove_control_characters, truncate_text
 from research.sources.papers.provider import PaperProvider, extract_terms, require_rows

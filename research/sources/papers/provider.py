@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from research.core.errors import ServiceError
-from research.core.records import EventEmitter
+from research.core.events import EventEmitter
 from research.core.text.tokenizer import word_weights
 from research.http.client import ServiceClient
 from research.http.sanitize import keep_objects

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from research.core.errors import ServiceError
-from research.core.records import Author, EventEmitter
+from research.core.events import EventEmitter
+from research.core.records import Author
 from research.http.client import ServiceClient
 from research.http.rate_limiter import RateLimiter
 from research.http.sanitize import MAX_SNIPPET_CHARS, remove_control_characters, tidy_text, truncate_text

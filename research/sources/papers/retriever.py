@@ -14,7 +14,8 @@ from research.citations.registry import EvidenceRegistry
 from research.core.deadlines import deadline
 from research.core.domains import DomainStatus
 from research.core.errors import ServiceError
-from research.core.records import EventEmitter, Failure, Finding, Readiness, Task
+from research.core.events import EventEmitter
+from research.core.records import Failure, Finding, Readiness, Task
 from research.http.failover import failed_finding
 from research.http.sanitize import tidy_text
 from research.sources.base import OPEN_SOURCES_SETTING

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 
 from research.core.coordinates import Point
 from research.core.errors import ServiceError
-from research.core.records import EventEmitter, Language, Place
+from research.core.events import EventEmitter
+from research.core.records import Language, Place
 from research.sources.places import coverage
 from research.sources.places.place_search import UnknownPlaceError, clarification_error, is_outside_coverage
 from research.sources.places.service import MapService, MapTools

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from research.core.coordinates import CoordinateSystem, Point, distance_metres
 from research.core.errors import ServiceError
-from research.core.records import ignore_event
+from research.core.events import ignore_event
 from research.core.text.tokenizer import has_han
 from research.http.rate_limiter import RateLimiter
 from research.http.sanitize import keep_objects, remove_control_characters

@@ -14,7 +14,8 @@ from datetime import UTC, datetime
 
 from research.core.coordinates import Point
 from research.core.errors import ServiceError
-from research.core.records import EventEmitter, Failure, Finding, Language, Readiness, Task
+from research.core.events import EventEmitter
+from research.core.records import Failure, Finding, Language, Readiness, Task
 from research.core.text.tokenizer import detect_language
 from research.sources.places import routes
 from research.sources.places.evidence import (

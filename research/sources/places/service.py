@@ -17,8 +17,8 @@ from weakref import WeakValueDictionary
 
 from research.core.coordinates import Point, distance_metres
 from research.core.errors import ServiceError
-from research.core.events import RetryScheduled, UsageRecorded
-from research.core.records import EventEmitter, Language, Place, fingerprint, ignore_event
+from research.core.events import EventEmitter, RetryScheduled, UsageRecorded, ignore_event
+from research.core.records import Language, Place, fingerprint
 from research.core.settings import Settings
 from research.sources.places import tool_responses
 from research.sources.places.client import AmapSession, InProcessSession, session_factory

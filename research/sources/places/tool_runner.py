@@ -13,8 +13,8 @@ from typing import Any
 
 from research.core.coordinates import Point, from_gcj02, to_gcj02
 from research.core.errors import ServiceError
-from research.core.events import ToolCalled
-from research.core.records import EventEmitter, Evidence, Language, Place, SearchArea
+from research.core.events import EventEmitter, ToolCalled
+from research.core.records import Evidence, Language, Place, SearchArea
 from research.sources.places import coverage
 from research.sources.places.directions import TOOL_BY_MODE, parse_route
 from research.sources.places.evidence import build_fact_evidence, point_key

@@ -17,8 +17,8 @@ from typing import Any
 
 from research.core.deadlines import pause_deadlines
 from research.core.errors import REDIRECT_STATUSES, ServiceError, error_from_status
-from research.core.events import UsageRecorded
-from research.core.records import EventEmitter, Failure, FailureReason, fingerprint
+from research.core.events import EventEmitter, UsageRecorded
+from research.core.records import Failure, FailureReason, fingerprint
 from research.core.text.tokenizer import is_blank
 from research.models.clients import ModelClients
 from research.models.gemini import count_member, get_member, list_member

@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from research.core.errors import ServiceError
-from research.core.events import ThinkingUnsupported, UsageRecorded
-from research.core.records import EventEmitter, Failure, FailureReason
+from research.core.events import EventEmitter, ThinkingUnsupported, UsageRecorded
+from research.core.records import Failure, FailureReason
 from research.core.text.tokenizer import is_blank
 from research.models.capabilities import PAGES, THINKING, find_refused_feature, thinking_arguments, thinking_level
 from research.models.clients import ModelClients

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from research.core.errors import ServiceError, error_from_status, register_secrets
-from research.core.events import UsageRecorded
-from research.core.records import EventEmitter, Readiness
+from research.core.events import EventEmitter, UsageRecorded
+from research.core.records import Readiness
 from research.core.text.publication_dates import parse_publication_day
 from research.http.lazy_client import LazyClient
 from research.http.responses import convert_errors, parse_json_response

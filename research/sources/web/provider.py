@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from research.core.records import EventEmitter, Evidence, Failure, Readiness, Span
+from research.core.events import EventEmitter
+from research.core.records import Evidence, Failure, Readiness, Span
 
 
 @dataclass(frozen=True)

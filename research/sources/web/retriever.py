@@ -16,8 +16,9 @@ from typing import Protocol
 from research.core.deadlines import Countdown, count_down, deadline
 from research.core.domains import DomainStatus
 from research.core.errors import ServiceError
+from research.core.events import EventEmitter
 from research.core.providers import search_services
-from research.core.records import EventEmitter, Evidence, Failure, Finding, Passage, Readiness, Span, Task
+from research.core.records import Evidence, Failure, Finding, Passage, Readiness, Span, Task
 from research.http.failover import ask_in_order, failed_finding
 from research.sources.domain_ranking import apply_domain_rules
 from research.sources.web.provider import SearchResult, WebProvider

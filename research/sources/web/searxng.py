@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from research.core.errors import ServiceError, error_from_status
-from research.core.records import EventEmitter, Readiness
+from research.core.events import EventEmitter
+from research.core.records import Readiness
 from research.core.text.publication_dates import parse_publication_day
 from research.http.responses import convert_errors, parse_json_response, ssl_context
 from research.http.sanitize import keep_objects, strip_html, tidy_text

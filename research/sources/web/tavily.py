@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from research.core.events import UsageRecorded
-from research.core.records import EventEmitter, Readiness
+from research.core.events import EventEmitter, UsageRecorded
+from research.core.records import Readiness
 from research.core.text.publication_dates import parse_publication_day
 from research.http.sanitize import keep_objects, tidy_text, truncate_text
 from research.http.tavily import MAX_QUERY_CHARS, MAX_RESULTS, TavilyClient

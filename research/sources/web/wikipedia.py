@@ -16,7 +16,8 @@ from weakref import WeakKeyDictionary
 
 from research.citations.registry import evidence_id
 from research.core.errors import ServiceError
-from research.core.records import EventEmitter, Evidence, Failure, Passage, Readiness, fingerprint
+from research.core.events import EventEmitter
+from research.core.records import Evidence, Failure, Passage, Readiness, fingerprint
 from research.core.text.sentences import find_sentence_ends as sentence_ends
 from research.core.text.tokenizer import detect_language, tokenize, word_weights
 from research.core.urls import canonical_url

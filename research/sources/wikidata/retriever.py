@@ -15,17 +15,8 @@ from typing import Any
 from research.citations.registry import evidence_id
 from research.core.deadlines import deadline
 from research.core.errors import ServiceError
-from research.core.records import (
-    EventEmitter,
-    Evidence,
-    EvidenceKind,
-    Finding,
-    Language,
-    Passage,
-    Readiness,
-    Task,
-    fingerprint,
-)
+from research.core.events import EventEmitter
+from research.core.records import Evidence, EvidenceKind, Finding, Language, Passage, Readiness, Task, fingerprint
 from research.core.text.hanzi import to_simplified
 from research.core.text.tokenizer import detect_language, has_han
 from research.http import mediawiki

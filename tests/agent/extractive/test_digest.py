@@ -23,7 +23,8 @@ from research.citations.numbering import CitedAnswer, check_numbering, number_ci
 from research.citations.registry import collect_evidence
 from research.citations.support import check_support
 from research.core.errors import ServiceError
-from research.core.records import Draft, Finding, Plan, Reflection, RunOptions, Span, Task, ignore_event
+from research.core.events import ignore_event
+from research.core.records import Draft, Finding, Plan, Reflection, RunOptions, Span, Task
 from research.core.settings import Settings
 from research.core.text.tokenizer import has_han
 from research.export.answer_tables import answer_tables

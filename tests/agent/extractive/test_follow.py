@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from research.agent.extractive.follow_up import find_unresolved, make_standalone
 from research.agent.extractive.reasoner import ExtractiveReasoner
-from research.core.records import Draft, Memory, Plan, Question, RunOptions, Turn, ignore_event
+from research.core.events import ignore_event
+from research.core.records import Draft, Memory, Plan, Question, RunOptions, Turn
 from research.sources.library.index import Library
 from tests.tables import each_row
 

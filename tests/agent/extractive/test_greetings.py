@@ -6,8 +6,9 @@ import pytest
 
 from research.agent.extractive.greetings import is_greeting
 from research.agent.extractive.reasoner import ExtractiveReasoner
+from research.core.events import ignore_event
 from research.core.i18n import message
-from research.core.records import Draft, Language, Question, RunOptions, Span, ignore_event
+from research.core.records import Draft, Language, Question, RunOptions, Span
 from research.sources.library.index import Library
 from tests.tables import each_row
 

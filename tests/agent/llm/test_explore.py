@@ -13,8 +13,7 @@ import pytest
 from research.agent.llm.reasoner import ModelReasoner
 from research.core import settings
 from research.core.errors import ServiceError
-from research.core.events import RunEvent, dump_event
-from research.core.records import ignore_event
+from research.core.events import RunEvent, dump_event, ignore_event
 from research.models.clients import ModelClients
 from research.sources.places.server import specifications
 from tests.servers import Server

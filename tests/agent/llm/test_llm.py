@@ -20,7 +20,7 @@ from research.agent.nodes.plan import make_plan
 from research.agent.nodes.reflect import reflect_on_findings
 from research.citations.numbering import number_citations
 from research.citations.registry import collect_evidence
-from research.core.events import RunEvent, dump_event
+from research.core.events import RunEvent, dump_event, ignore_event
 from research.core.records import (
     Answer,
     Draft,
@@ -36,7 +36,6 @@ from research.core.records import (
     Task,
     Turn,
     fingerprint,
-    ignore_event,
 )
 from research.core.settings import Settings
 from research.models.clients import ModelClients

@@ -11,6 +11,7 @@ import pytest_asyncio
 from pydantic import SecretStr
 
 from research.agent.llm.reasoner import ModelReasoner
+from research.core.events import ignore_event
 from research.core.records import (
     Evidence,
     Finding,
@@ -23,7 +24,6 @@ from research.core.records import (
     Span,
     Task,
     fingerprint,
-    ignore_event,
 )
 from research.core.settings import Settings
 from research.models.clients import ModelClients

@@ -13,19 +13,8 @@ import pytest_asyncio
 from pydantic import SecretStr
 
 from research.agent.llm.reasoner import ModelReasoner
-from research.core.records import (
-    Cell,
-    Column,
-    Evidence,
-    Finding,
-    Passage,
-    Question,
-    Row,
-    RunOptions,
-    Task,
-    fingerprint,
-    ignore_event,
-)
+from research.core.events import ignore_event
+from research.core.records import Cell, Column, Evidence, Finding, Passage, Question, Row, RunOptions, Task, fingerprint
 from research.core.settings import Settings
 from research.models.clients import ModelClients
 from tests.servers.gemini import FakeGemini

@@ -13,6 +13,7 @@ from research.agent.nodes.question import clean_question
 from research.agent.nodes.question_urls import add_question_urls, keep_known_urls
 from research.agent.nodes.reflect import reflect_on_findings
 from research.agent.nodes.section import write_section
+from research.core.events import ignore_event
 from research.core.records import (
     Finding,
     Memory,
@@ -24,7 +25,6 @@ from research.core.records import (
     RunOptions,
     Task,
     Turn,
-    ignore_event,
 )
 from tests.fakes import ScriptedReasoner
 from tests.tables import each_row

@@ -10,7 +10,7 @@ from research.agent.nodes.question import QuestionError, clean_question
 from research.agent.nodes.reflect import reflect_on_findings
 from research.agent.nodes.search import failed_finding, run_search
 from research.core.errors import ServiceError
-from research.core.events import RetryScheduled
+from research.core.events import RetryScheduled, ignore_event
 from research.core.records import (
     MAX_QUESTION_CHARS,
     Draft,
@@ -25,7 +25,6 @@ from research.core.records import (
     Span,
     Task,
     fingerprint,
-    ignore_event,
 )
 from research.core.text.tokenizer import has_han
 from research.sources.base import LOCAL_QUERY_FACTOR

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from research.core.errors import ServiceError
-from research.core.records import EventEmitter, ignore_event
+from research.core.events import EventEmitter, ignore_event
 from research.sources.database.agent import (
     CONFIRMED,
     MAX_STATEMENTS,

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from research.core.records import ColumnCoverage, QueryResult, ignore_event
+from research.core.events import ignore_event
+from research.core.records import ColumnCoverage, QueryResult
 from research.sources.database.agent import Outcome, count_nulls
 from research.sources.database.outcome_text import describe_outcome
 from research.sources.database.service import DatabaseService

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from research.core.records import ignore_event
+from research.core.events import ignore_event
 from research.core.text.tokenizer import tokenize
 from research.sources.database.engines import open_database
 from research.sources.database.refusals import RefusedError

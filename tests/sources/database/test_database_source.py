@@ -10,7 +10,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from research.citations.judge import judge_claim
-from research.core.records import Finding, Task, ignore_event
+from research.core.events import ignore_event
+from research.core.records import Finding, Task
 from research.core.text.sentences import split_sentences
 from research.sources.database.retriever import SQL_TOOL, DatabaseRetriever
 from research.sources.database.service import DatabaseService

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from research.core.errors import ServiceError
-from research.core.records import ignore_event
+from research.core.events import ignore_event
 from research.sources.database.outcome_text import describe_outcome
 from research.sources.database.results import ResultLimits
 from research.sources.database.service import DatabaseService

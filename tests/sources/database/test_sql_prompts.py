@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.core.records import ignore_event
+from research.core.events import ignore_event
 from research.models.prompting import Prompt, PromptBuilder, fence
 from research.sources.database.agent import Intent, QueryResult, Statement
 from research.sources.database.sql_writer import SQLWriter, format_rows

@@ -12,7 +12,7 @@ import pytest_asyncio
 from pydantic import SecretStr
 
 from research.agent.llm.reasoner import ModelReasoner
-from research.core.records import ignore_event
+from research.core.events import ignore_event
 from research.core.settings import Settings
 from research.models.clients import ModelClients
 from research.sources.database.agent import Outcome, QueryResult

@@ -1,6 +1,7 @@
 import pytest
 
-from research.core.records import Task, ignore_event
+from research.core.events import ignore_event
+from research.core.records import Task
 from research.sources.library.index import Library
 from research.sources.library.retriever import LibraryRetriever
 

@@ -24,8 +24,8 @@ from research.citations.numbering import check_numbering, number_citations
 from research.citations.registry import collect_evidence
 from research.core import settings
 from research.core.errors import ServiceError, register_secrets
-from research.core.events import dump_event
-from research.core.records import Answer, Finding, PassageReference, Span, Task, ignore_event
+from research.core.events import dump_event, ignore_event
+from research.core.records import Answer, Finding, PassageReference, Span, Task
 from research.core.tool_servers import ToolServer
 from research.models.clients import ModelClients
 from research.sources.mcp_tools import transports

@@ -7,7 +7,7 @@ from email.utils import format_datetime
 import pytest
 
 from research.core.errors import ServiceError
-from research.core.records import ignore_event
+from research.core.events import ignore_event
 from research.http.addresses import AddressValidator
 from research.sources.news.feed_client import FeedClient
 from research.sources.news.feeds import FeedSearch

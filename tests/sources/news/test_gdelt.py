@@ -6,7 +6,7 @@ import pytest
 
 from research.core.deadlines import deadline
 from research.core.errors import ServiceError
-from research.core.records import ignore_event
+from research.core.events import ignore_event
 from research.http.rate_limiter import RateLimiter
 from research.sources.news.gdelt import GDELT, REQUEST_INTERVAL_SECONDS, remove_operators
 from research.sources.news.notes import join_notes

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from research.core.records import ignore_event
+from research.core.events import ignore_event
 from research.http.addresses import AddressValidator
 from research.http.sanitize import remove_control_characters
 from research.sources.news.article import Article

@@ -7,7 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from research.core.errors import ServiceError
-from research.core.records import Finding, Picture, Readiness, Task, ignore_event
+from research.core.events import ignore_event
+from research.core.records import Finding, Picture, Readiness, Task
 from research.http.rate_limiter import RateLimiter
 from research.sources.news.feeds import FeedSearch
 from research.sources.news.gdelt import GDELT

@@ -7,8 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from research.core.errors import ServiceError
-from research.core.events import dump_event
-from research.core.records import Picture, ignore_event
+from research.core.events import dump_event, ignore_event
+from research.core.records import Picture
 from research.sources.news.notes import join_notes
 from research.sources.news.search_tools import NEWS_TOOLS, NewsRequest
 from research.sources.news.tavily import TavilyNews

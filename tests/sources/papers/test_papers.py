@@ -15,7 +15,8 @@ import research
 from research.application import Application
 from research.citations.numbering import number_report_answer
 from research.core.errors import ServiceError
-from research.core.records import Author, Evidence, Finding, Report, Task, ignore_event
+from research.core.events import ignore_event
+from research.core.records import Author, Evidence, Finding, Report, Task
 from research.core.settings import load_settings
 from research.http import client
 from research.http.client import ServiceClient

@@ -12,7 +12,8 @@ import pytest
 from research.core import settings
 from research.core.coordinates import Point, distance_metres
 from research.core.errors import ServiceError
-from research.core.records import Finding, Task, ignore_event
+from research.core.events import ignore_event
+from research.core.records import Finding, Task
 from research.http.client import ServiceClient
 from research.http.rate_limiter import RateLimiter
 from research.sources.places.map_services import MapServices

@@ -19,8 +19,8 @@ from research.citations.numbering import check_numbering, number_citations
 from research.citations.registry import collect_evidence
 from research.core import settings
 from research.core.coordinates import Point, distance_metres, from_gcj02
-from research.core.events import RunEvent, dump_event
-from research.core.records import Answer, Evidence, Finding, PassageReference, Span, Task, ignore_event
+from research.core.events import RunEvent, dump_event, ignore_event
+from research.core.records import Answer, Evidence, Finding, PassageReference, Span, Task
 from research.models.clients import ModelClients
 from research.sources.places.map_services import MapServices
 from research.sources.places.questions import parse_place_query

@@ -11,7 +11,8 @@ import pytest
 
 from research.citations.disagreements import find_disagreements
 from research.core import settings
-from research.core.records import Evidence, Finding, Report, Run, RunOptions, Task, ignore_event
+from research.core.events import ignore_event
+from research.core.records import Evidence, Finding, Report, Run, RunOptions, Task
 from research.sources.places.map_services import MapServices
 from research.sources.places.questions import PlaceQuery, parse_place_query
 from research.sources.places.retriever import PlacesRetriever

@@ -14,7 +14,8 @@ import pytest
 from research.agent.nodes.search import run_search
 from research.application import Application
 from research.core.errors import ServiceError
-from research.core.records import Finding, Task, ignore_event
+from research.core.events import ignore_event
+from research.core.records import Finding, Task
 from research.core.settings import load_settings
 from research.models.clients import ModelClients
 from research.sources.base import STEP_RESULTS

@@ -12,9 +12,8 @@ import pytest
 
 from research.core import settings
 from research.core.errors import ServiceError
-from research.core.events import dump_event
+from research.core.events import dump_event, ignore_event
 from research.core.providers import SearchService, search_services
-from research.core.records import ignore_event
 from research.sources.base import Dependencies
 from research.sources.web.json_search import MAX_QUERY_CHARS, JSONSearch
 from research.sources.web.provider_factory import build_providers

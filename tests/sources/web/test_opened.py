@@ -11,7 +11,8 @@ import pytest
 
 from research.application import Application
 from research.core import settings
-from research.core.records import Report, RunOptions, ignore_event
+from research.core.events import ignore_event
+from research.core.records import Report, RunOptions
 from research.models.clients import ModelClients
 from research.sources.web.gemini import GeminiSearch
 from research.sources.web.provider import SearchResult

@@ -3,7 +3,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from research.core.errors import ServiceError
-from research.core.records import ignore_event
+from research.core.events import ignore_event
 from research.sources.web.searxng import SearXNG
 from tests.servers.search import FakeSearXNG, nowhere
 from tests.tables import each_row

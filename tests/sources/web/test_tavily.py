@@ -5,8 +5,8 @@ from datetime import UTC, date, datetime
 import pytest
 
 from research.core.errors import ServiceError
-from research.core.events import dump_event
-from research.core.records import Usage, ignore_event
+from research.core.events import dump_event, ignore_event
+from research.core.records import Usage
 from research.sources.web.tavily import Tavily
 from tests.servers.search import FakeTavily, nowhere
 

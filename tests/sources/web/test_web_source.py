@@ -20,7 +20,8 @@ from research.agent.nodes.budget import WorkScope
 from research.agent.nodes.search import run_search
 from research.application import Application
 from research.core.errors import ServiceError
-from research.core.records import EventEmitter, Evidence, Finding, Readiness, RunOptions, Task, ignore_event
+from research.core.events import EventEmitter, ignore_event
+from research.core.records import Evidence, Finding, Readiness, RunOptions, Task
 from research.core.settings import Settings
 from research.models import clients
 from research.models.clients import ModelClients

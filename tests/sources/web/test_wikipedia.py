@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from research.core.errors import ServiceError
-from research.core.records import ignore_event
+from research.core.events import ignore_event
 from research.sources.web.wikipedia import Wikipedia
 from tests.servers.search import FakeWikipedia, nowhere
 

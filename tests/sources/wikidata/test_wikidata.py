@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from research.core.errors import ServiceError
-from research.core.records import Finding, Task, ignore_event
+from research.core.events import ignore_event
+from research.core.records import Finding, Task
 from research.http.client import ServiceClient
 from research.sources.wikidata.retriever import WikidataRetriever
 from tests.servers.search import nowhere

@@ -5,7 +5,8 @@ import csv
 from pathlib import Path
 
 from research.citations.registry import evidence_id
-from research.core.records import EventEmitter, Evidence, Finding, Passage, Readiness, Task, fingerprint
+from research.core.events import EventEmitter
+from research.core.records import Evidence, Finding, Passage, Readiness, Task, fingerprint
 from research.sources import Dependencies, Setting, Source
 
 
