@@ -190,6 +190,7 @@ from .sources.library.search import SearchHit as SearchHit
 from .sources.news.stories_command import UnreadableItemsError as UnreadableItemsError
 from .sources.news.stories_command import stories_json as stories_json
 from .sources.places.offline import sample_places as sample_places
+from .sources.registry import load_settings as load_settings
 from .sources.registry import rejected_sources as rejected_sources
 from .sources.registry import sources_by_name as sources_by_name
 from .storage.history import HistoryEntry as HistoryEntry

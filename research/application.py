@@ -23,7 +23,6 @@ from research.accounts.storage_usage import StorageUsage, measure_storage
 from research.accounts.usage import DayUsage, usage_by_day
 from research.agent.nodes.answer import SQL_TOOL
 from research.agent.nodes.table import estimate_searches
-from research.core import settings as _settings
 from research.core.errors import ServiceError
 from research.core.events import ReportSaved
 from research.core.records import (
@@ -420,17 +419,8 @@ def get_application(data_dir: Path | None = None) -> Application:
     global _application
     with _application_lock:
         if _application is None:
-            _application = Application(load_settings(data_dir))
+            _application = Application(registry.load_settings(data_dir))
         return _application
-
-
-def load_settings(data_dir: Path | None = None) -> Settings:
-    """Load the settings of the environment, with those that plug-in sources declare.
-
-    Raises:
-        SettingError: a setting is not usable.
-    """
-    return _settings.load_settings(data_dir=data_dir, sources=registry.setting_declarations())
 
 
 def close_application() -> None:

@@ -32,9 +32,9 @@ def test_runs_that_are_measured_at_once_wait_for_no_turn(module: ModuleType) -> 
     ("limits", "name"),
     [
         ({}, "SIGHTLINE_MAX_RUNS_EACH is 20"),
-        ({"runs_at_once": 10, "runs_each": 0}, "SIGHTLINE_MAX_RUNS is 10"),
-        ({"runs_each": 0, "model_concurrency": 149}, "SIGHTLINE_MODEL_CONCURRENCY is 149"),
-        ({"runs_each": 0, "requests_per_minute": 60}, "SIGHTLINE_REQUESTS_PER_MINUTE is 60"),
+        ({"max_runs": 10, "max_runs_per_owner": 0}, "SIGHTLINE_MAX_RUNS is 10"),
+        ({"max_runs_per_owner": 0, "model_concurrency": 149}, "SIGHTLINE_MODEL_CONCURRENCY is 149"),
+        ({"max_runs_per_owner": 0, "requests_per_minute": 60}, "SIGHTLINE_REQUESTS_PER_MINUTE is 60"),
     ],
 )
 def test_a_limit_that_makes_a_target_unreachable_is_an_error(limits: dict[str, Any], name: str) -> None:

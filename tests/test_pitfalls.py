@@ -60,6 +60,7 @@ class Desks:
             "gemini_key": SecretStr("k"),
             "gemini_url": self._url,
             "model_attempts": 1,
+            "starts_per_minute": 0,
             **settings,
         }
         self._open.append(Application(Settings.model_validate(given)))

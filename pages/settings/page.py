@@ -1,7 +1,7 @@
 """Settings page: a person's own effort, limits, models, search, keys and language.
 
-The fields follow from the declarations of the settings (`fields.py`). `research.application` validates
-and stores every choice. A stored key is never shown again.
+The fields follow from the declarations of the settings (`fields.py`). The application's preferences validate
+and store every choice. A stored key is never shown again.
 """
 
 from __future__ import annotations

@@ -429,7 +429,7 @@ def serve_mcp_stdio(data_dir: Path | None = None) -> None:
     Raises:
         SettingError: a setting is not usable.
     """
-    register_secrets(research.application.load_settings(data_dir).secrets)
+    register_secrets(research.load_settings(data_dir).secrets)
     server = SightlineServer(data_dir)
     try:
         asyncio.run(serving.serve_stdio(server))
@@ -457,7 +457,7 @@ def serve_mcp_http(
         SettingError: a setting is not usable, or there is no token.
         OSError: the address cannot be bound.
     """
-    loaded = research.application.load_settings(data_dir)
+    loaded = research.load_settings(data_dir)
     register_secrets(loaded.secrets)
     token = loaded.mcp_token.get_secret_value()
     if not token:

@@ -19,12 +19,12 @@ def open_worker(given_settings: settings.Settings | None = None) -> ServerWorker
     Raises:
         StoreError: the data folder or the database cannot be used.
     """
-    services = Services(given_settings or settings.load_settings(sources=registry.setting_declarations()))
+    services = Services(given_settings or registry.load_settings())
     worker = ServerWorker(services.resources, services.close)
     worker.resource_provider = owner_services = OwnerServices(services, worker)
     worker.on_close = owner_services.close_all
     return worker
 
 
-register_tool_servers(settings.load_settings(sources=registry.setting_declarations()))
+register_tool_servers(registry.load_settings())
 graph = served_graph({name: source.graph_node for name, source in registry.sources_by_name().items()}, open_worker)

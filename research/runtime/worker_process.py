@@ -56,8 +56,8 @@ def share_limits(settings: Settings) -> Settings:
     return settings.model_copy(
         update={
             "workers": "0",
-            "runs_at_once": 0,
-            "runs_each": 0,
+            "max_runs": 0,
+            "max_runs_per_owner": 0,
             "model_concurrency": math.ceil(settings.model_concurrency / parts),
             "requests_per_minute": math.ceil(settings.requests_per_minute / parts),
         }

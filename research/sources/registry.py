@@ -15,11 +15,12 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from itertools import chain
+from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from research.core import i18n
+from research.core import i18n, settings
 from research.core.records import MEMORY_SOURCE, EvidenceKind, Language
-from research.core.settings import Setting
+from research.core.settings import Setting, Settings
 from research.sources.base import Dependencies, QueryType, ResultType, Retriever, Source, SourceStatus
 
 log = logging.getLogger(__name__)
@@ -63,6 +64,15 @@ def rejected_sources() -> tuple[RejectedSource, ...]:
 def setting_declarations() -> Mapping[str, Sequence[Setting]]:
     """Return the names of all sources with the settings that each declares, for `load_settings`."""
     return {name: source.settings for name, source in sources_by_name().items()}
+
+
+def load_settings(data_dir: Path | None = None) -> Settings:
+    """Load the settings of the environment, with those that plug-in sources declare.
+
+    Raises:
+        SettingError: a setting is not usable.
+    """
+    return settings.load_settings(data_dir=data_dir, sources=setting_declarations())
 
 
 def get_source(name: str) -> Source:

@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from research.application import Application
-from research.core import settings as settings_
 from research.core.records import Run, RunOptions
-from research.core.settings import Settings, load_settings
+from research.core.settings import Settings, configuration, load_settings
 from research.runtime import worker_pool
 from research.runtime.local_run_manager import MAX_WORKER_DEATHS, LocalRunManager
 from research.runtime.worker_pool import WorkerProcess
@@ -243,7 +242,7 @@ def test_a_key_of_a_session_reaches_the_worker_and_nothing_else(
 def test_workers_are_begun_when_there_is_much_to_do_and_let_go_when_there_is_not(
     hands: Hired, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settings_, "_cores", lambda: 2)
+    monkeypatch.setattr(configuration, "_count_cores", lambda: 2)
     monkeypatch.setattr(worker_pool, "MAX_RUNS_PER_PROCESS", 4)
     runs = hands(0)
     (tmp_path / "hold").touch()
@@ -283,7 +282,7 @@ def test_how_many_workers_there_may_be(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(settings_, "_cores", lambda: cores)
+    monkeypatch.setattr(configuration, "_count_cores", lambda: cores)
     assert load_settings(given, data_dir=tmp_path).worker_count == expected
 
 

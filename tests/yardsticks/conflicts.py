@@ -13,6 +13,7 @@ import argparse
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import combinations
@@ -230,7 +231,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "qualifiers": {"qualifiers_in": lambda _: frozenset()},
     "taken back": {"RETRACTING_CUES": frozenset()},
     "other figures": {"_has_other_frame": lambda *_: False},
-    "numbers of names": {"_lacks_number": lambda *_: False},
+    "numbers of names": {"_misses_number": lambda *_: False},
     "same figure": {"_has_other_precision": lambda *_: False},
     "attributes": {"_has_same_attribute": lambda *_: True},
     "names": {"_has_same_names": lambda *_: True},
@@ -241,7 +242,10 @@ PARTS: dict[str, dict[str, Any]] = {
 def without(part: str, questions: Sequence[Question]) -> dict[str, float | None]:
     """The scores with a part of the comparison left out."""
     mentions.find_mentions.cache_clear()
-    with patch.multiple(mentions, **PARTS[part]):
+    with ExitStack() as patches:
+        for name, instead in PARTS[part].items():
+            module = mention_comparison if hasattr(mention_comparison, name) else mentions
+            patches.enter_context(patch.object(module, name, instead))
         found = scores(product, questions)
     mentions.find_mentions.cache_clear()
     return found

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 from unittest.mock import patch
 
-from research.citations import mentions
+from research.citations import mention_comparison
 from research.core.text.quantities import Measure, find_measures, measures_agree
 from research.sources.news.article import Article
 from research.sources.news.stories import StoryCluster
@@ -116,7 +116,7 @@ def scores(way: Callable[[Pair], Found], asked: Sequence[Pair]) -> dict[str, flo
 
 # A part of the comparison, and what stands in its place when it is left out.
 PARTS: dict[str, Any] = {
-    "_has_exclusive_qualifiers": lambda *_: False,
+    "has_exclusive_qualifiers": lambda *_: False,
     "_has_other_time": lambda *_: False,
     "_has_same_names": lambda *_: True,
     "_has_other_subject": lambda *_: False,
@@ -133,7 +133,7 @@ def _row(half: Half) -> dict[str, Any]:
     asked = pairs(half)
     row = {"program": scores(product, asked)}
     for part, instead in PARTS.items():
-        with patch.object(mentions, part, instead):
+        with patch.object(mention_comparison, part, instead):
             row[f"without {part}"] = scores(product, asked)
     row["plain"] = scores(plain, asked)
     figures = {way: {k: round(v, 2) for k, v in found.items()} for way, found in row.items()}

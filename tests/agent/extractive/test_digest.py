@@ -162,7 +162,8 @@ def table(digested: Digested) -> list[list[str]]:
     """The cells of the table that an answer is."""
     cited = numbered(digested)
     (found,) = answer_tables(cited)
-    return [[re.sub(r" \[\d+\]", "", cell) for cell in row] for row in found.rows]
+    rows = [[column.name for column in found.columns], *found.rows]
+    return [[re.sub(r" \[\d+\]", "", cell) for cell in row] for row in rows]
 
 
 def numbered(digested: Digested) -> CitedAnswer:
