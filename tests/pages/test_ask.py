@@ -642,7 +642,7 @@ def test_an_answer_can_be_taken_away_as_markdown_and_as_json(visit: Visit) -> No
     visitor = visit().ask(EN).wait()
     labels = [button.label for button in visitor.at.get("download_button")]
     assert labels[0] == "Download Markdown"
-    assert "Download Data (JSON)" in labels
+    assert "Data (JSON)" in labels
 
 
 @pytest.mark.usefixtures("documents")
