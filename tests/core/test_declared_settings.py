@@ -43,7 +43,7 @@ for lang in ("en", "zh"):
 visitor.at.number_input(key=field.key).set_value(5)
 visitor.press("save")
 from research import get_application
-print(*(c.value for c in get_application().preferences.choices() if c.name == "SIGHTLINE_TOYS"))
+print(*(c.value for c in get_application().preferences.choices("local") if c.name == "SIGHTLINE_TOYS"))
 """
 SHOW_MASKED = """
 from research.core.errors import mask_secrets, register_secrets
