@@ -355,7 +355,7 @@ def _draw_row_downloads(report: Report, part: int, file_stem: str, key: str) -> 
                 mime=export_format.mime,
                 key=f"rows_{suffix}_{key}",
                 on_click="ignore",
-                icon=FILE_ICONS.get(ending),
+                icon=FILE_ICONS.get(suffix),
             )
 
 
