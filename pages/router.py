@@ -86,7 +86,7 @@ def draw_language_switch(container: DeltaGenerator, owner: str = "", label: Labe
     requested = st.query_params.get("lang")
     if "lang" not in st.session_state:
         st.session_state.lang = requested if requested in ("zh", "en") else preferred_language(owner)
-    with container, st.container(key=f"tongue_{st.session_state.lang}"):
+    with container, st.container(key=f"language_{st.session_state.lang}"):
         st.segmented_control(
             t("nav.language"),
             ["zh", "en"],

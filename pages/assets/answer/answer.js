@@ -1,14 +1,14 @@
-// Draws an answer from its blocks. Every text becomes a text node: nothing from outside is markup.
-// A click on a citation opens its passage beside the answer where there is room, else below the block
-// it stands in, and one on a mark says why the sentence is marked; Escape closes either.
+// Draws an answer from its blocks. Every text becomes a text node: outside text is never markup.
+// A click on a citation opens its passage: in the drawer beside the answer if the window is wide
+// enough, else below the block. A click on a mark shows why the sentence is marked. Escape closes both.
 
-// Without what would turn the direction of the text behind it: a citation, a name, the next fact.
-const straight = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, "");
+// Removes bidirectional controls, which would reverse the text that follows.
+const withoutBidiControls = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, "");
 
 const make = (tag, className, text) => {
   const node = document.createElement(tag);
   if (className) node.className = className;
-  if (text) node.textContent = straight(text);
+  if (text) node.textContent = withoutBidiControls(text);
   return node;
 };
 
@@ -22,148 +22,146 @@ const link = (url, text) => {
   return node;
 };
 
-// Ways to another place of the answer
+const textButton = (text, onClick, className = "sl-way") => {
+  const button = make("button", className, text);
+  button.type = "button";
+  button.onclick = onClick;
+  return button;
+};
 
-const bring = (target) => {
+// Jumps within the answer
+
+const scrollBehavior = () => (matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth");
+
+// Opens the folded parents of an element, scrolls to it, focuses it and highlights its line for two seconds.
+const jumpTo = (target) => {
   if (!target) return;
-  for (let at = target.parentElement; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
-  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  target.scrollIntoView({ block: "center", behavior: still ? "auto" : "smooth" });
+  for (let node = target.parentElement; node; node = node.parentElement) if (node.tagName === "DETAILS") node.open = true;
+  target.scrollIntoView({ block: "center", behavior: scrollBehavior() });
   target.focus({ preventScroll: true });
   const line = target.closest("p, li, td, th, .sl-quote") ?? target;
   line.classList.add("sl-found");
   setTimeout(() => line.classList.remove("sl-found"), 2000);
 };
 
-const way = (text, id) => {
-  const button = make("button", "sl-way", text);
-  button.type = "button";
-  button.onclick = () => bring(document.getElementById(id));
-  return button;
-};
+const jumpButton = (text, id) => textButton(text, () => jumpTo(document.getElementById(id)));
 
-const SIGNS = { differs: "≠", unsupported: "×" };
+const SYMBOLS = { differs: "≠", unsupported: "×" };
 
 const symbol = (status) => {
-  const node = make("span", `sl-symbol sl-${status}`, SIGNS[status] ?? "");
+  const node = make("span", `sl-symbol sl-${status}`, SYMBOLS[status] ?? "");
   node.setAttribute("aria-hidden", "true");
   return node;
 };
 
-// An element that says which language its words are in.
-const spoken = (node, lang) => {
+const withLanguage = (node, lang) => {
   node.lang = lang;
   return node;
 };
 
-const citeId = (prefix, at, n) => `${prefix}-${at}-${n}-open`;
-const markId = (prefix, at) => `${prefix}-mark-${at}`;
+const citeId = (prefix, span, n) => `${prefix}-${span}-${n}-open`;
+const markId = (prefix, sentence) => `${prefix}-mark-${sentence}`;
 
 // Passages
 
-const stretch = (shown, words) => {
+// The parts of a passage or of a part of it: heading, row cells or text, origin and scanned page.
+const passageParts = (excerpt, words) => {
   const parts = [];
-  if (shown.heading) parts.push(spoken(make("div", "sl-facts", shown.heading), shown.lang));
-  if (shown.cells) {
+  if (excerpt.heading) parts.push(withLanguage(make("div", "sl-facts", excerpt.heading), excerpt.lang));
+  if (excerpt.cells) {
     const grid = make("dl", "sl-cells");
-    for (const [name, value] of shown.cells) grid.append(make("dt", "", name), make("dd", "", value));
+    for (const [name, value] of excerpt.cells) grid.append(make("dt", "", name), make("dd", "", value));
     parts.push(grid);
   }
-  const text = spoken(make("blockquote"), shown.lang);
-  text.append(shown.before);
-  if (shown.quote) text.append(make("mark", "", shown.quote));
-  text.append(shown.after);
+  const text = withLanguage(make("blockquote"), excerpt.lang);
+  text.append(excerpt.before);
+  if (excerpt.quote) text.append(make("mark", "", excerpt.quote));
+  text.append(excerpt.after);
   if (text.textContent) parts.push(text);
-  if (shown.grounding) parts.push(make("div", "sl-facts sl-origin", words.grounding));
-  if (shown.ocr) parts.push(make("div", "sl-facts sl-origin", words.ocr));
-  if (shown.picture) {
+  if (excerpt.grounding) parts.push(make("div", "sl-facts sl-origin", words.grounding));
+  if (excerpt.ocr) parts.push(make("div", "sl-facts sl-origin", words.ocr));
+  if (excerpt.picture) {
     const full = make("a", "sl-scan");
-    full.href = shown.picture;
+    full.href = excerpt.picture;
     full.target = "_blank";
     full.rel = "noopener noreferrer";
     const picture = make("img");
-    picture.loading = "lazy"; // a passage that is closed fetches nothing
-    picture.alt = shown.alt;
-    picture.src = shown.picture;
+    picture.loading = "lazy"; // a closed passage loads no picture
+    picture.alt = excerpt.alt;
+    picture.src = excerpt.picture;
     full.append(picture);
     parts.push(full);
   }
   return parts;
 };
 
-// A note of one's own on a passage: written, changed and deleted below it.
-const MOST_NOTED = 4000; // characters
+const MAX_NOTE_CHARS = 4000;
 
-const noted = (shown, view) => {
+// The visitor's note on a passage, with buttons to write, edit and delete it; nothing in a draft.
+const noteEditor = (excerpt, view) => {
   if (!view.note) return [];
   const { words } = view;
-  const key = shown.at.join(" ");
+  const key = excerpt.at.join(" ");
   const root = make("div", "sl-note");
   root.lang = view.page;
-  const press = (text, act, looks = "sl-way") => {
-    const button = make("button", looks, text);
-    button.type = "button";
-    button.onclick = act;
-    return button;
+  const draw = (takeFocus) => {
+    root.replaceChildren(...(view.drafts.has(key) ? formParts() : noteParts()));
+    if (takeFocus) root.querySelector("textarea, button")?.focus();
   };
-  const draw = (focused) => {
-    root.replaceChildren(...(view.drafts.has(key) ? writing() : kept()));
-    if (focused) root.querySelector("textarea, button")?.focus();
-  };
-  const keep = (text) => {
+  const save = (text) => {
     view.drafts.delete(key);
-    shown.note = text.trim();
-    view.note({ at: shown.at, text: shown.note });
+    excerpt.note = text.trim();
+    view.note({ at: excerpt.at, text: excerpt.note });
     draw(true);
   };
-  const open = () => {
-    view.drafts.set(key, shown.note);
+  const edit = () => {
+    view.drafts.set(key, excerpt.note);
     draw(true);
   };
-  const leave = () => {
+  const cancel = () => {
     view.drafts.delete(key);
     draw(true);
   };
-  const kept = () => {
-    if (!shown.note) return [press(words.note_add, open)];
-    const ways = make("div", "sl-ways");
-    ways.append(press(words.note_edit, open), press(words.note_delete, () => keep("")));
-    return [make("div", "sl-facts", words.note_own), make("p", "sl-noted", shown.note), ways];
+  const noteParts = () => {
+    if (!excerpt.note) return [textButton(words.note_add, edit)];
+    const buttons = make("div", "sl-ways");
+    buttons.append(textButton(words.note_edit, edit), textButton(words.note_delete, () => save("")));
+    return [make("div", "sl-facts", words.note_own), make("p", "sl-noted", excerpt.note), buttons];
   };
-  const writing = () => {
+  const formParts = () => {
     const area = make("textarea");
     area.value = view.drafts.get(key);
-    area.maxLength = MOST_NOTED;
+    area.maxLength = MAX_NOTE_CHARS;
     area.rows = 3;
     area.setAttribute("aria-label", words.note_own);
     area.oninput = () => view.drafts.set(key, area.value);
     area.onkeydown = (event) => {
       event.stopPropagation();
-      if (event.key === "Escape" && !event.isComposing) leave();
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) keep(area.value);
+      if (event.key === "Escape" && !event.isComposing) cancel();
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save(area.value);
     };
-    const ways = make("div", "sl-ways");
-    ways.append(press(words.note_save, () => keep(area.value), "sl-save"), press(words.note_cancel, leave));
-    return [area, ways];
+    const buttons = make("div", "sl-ways");
+    buttons.append(textButton(words.note_save, () => save(area.value), "sl-save"), textButton(words.note_cancel, cancel));
+    return [area, buttons];
   };
   draw(false);
   return [root];
 };
 
-// The sentences that use a source, listed once somebody wants to see them.
-const used = (cite, view) => {
-  const found = view.uses[cite.n] ?? [];
-  if (found.length < 2) return [];
+// The sentences that use a source if there are several. The list is built when it is first opened.
+const sourceUses = (cite, view) => {
+  const uses = view.uses[cite.n] ?? [];
+  if (uses.length < 2) return [];
   const root = make("details", "sl-uses");
-  root.append(make("summary", "", view.words.uses.replace("{n}", found.length)));
+  root.append(make("summary", "", view.words.uses.replace("{n}", uses.length)));
   root.ontoggle = () => {
     if (!root.open || root.querySelector("ul")) return;
     const list = make("ul");
-    for (const one of found) {
+    for (const use of uses) {
       const item = make("li");
-      const go = spoken(way(one.text, citeId(view.prefix, one.at, cite.n)), view.lang);
-      go.title = one.name;
-      item.append(symbol(one.status), go);
+      const button = withLanguage(jumpButton(use.text, citeId(view.prefix, use.at, cite.n)), view.lang);
+      button.title = use.name;
+      item.append(symbol(use.status), button);
       list.append(item);
     }
     root.append(list);
@@ -171,7 +169,8 @@ const used = (cite, view) => {
   return [root];
 };
 
-const passage = (cite, view, id) => {
+// The box of a cited source: its cited passages, statement, facts, link and uses. It begins hidden.
+const passageBox = (cite, view, id) => {
   const { words } = view;
   const box = make("div", "sl-passage");
   box.id = id;
@@ -180,11 +179,11 @@ const passage = (cite, view, id) => {
   box.setAttribute("role", "region");
   box.setAttribute("aria-label", `${words.passage} ${cite.n}`);
   const head = make("div");
-  head.append(spoken(make("strong", "", `[${cite.n}] ${cite.title}`), cite.titled));
+  head.append(withLanguage(make("strong", "", `[${cite.n}] ${cite.title}`), cite.titled));
   if (cite.sample) head.append(make("span", "sl-tag", words.sample));
   if (cite.notice) head.append(make("strong", "sl-tag sl-notice", cite.notice));
   box.append(head);
-  for (const shown of [cite, ...cite.more]) box.append(...stretch(shown, words), ...noted(shown, view));
+  for (const excerpt of [cite, ...cite.more]) box.append(...passageParts(excerpt, words), ...noteEditor(excerpt, view));
   if (cite.code) {
     const statement = make("pre", "sl-sql");
     statement.append(make("code", "", cite.code));
@@ -192,194 +191,197 @@ const passage = (cite, view, id) => {
   }
   box.append(make("div", "sl-facts", cite.facts));
   if (cite.url) {
-    const where = make("div", "sl-facts");
-    where.append(link(cite.url, `${cite.visit} ↗ ${cite.host}`));
-    if (cite.expires) where.append(` · ${cite.expires}`);
-    box.append(where);
+    const linkLine = make("div", "sl-facts");
+    linkLine.append(link(cite.url, `${cite.visit} ↗ ${cite.host}`));
+    if (cite.expires) linkLine.append(` · ${cite.expires}`);
+    box.append(linkLine);
   }
-  box.append(...used(cite, view));
+  box.append(...sourceUses(cite, view));
   return box;
 };
 
-// The drawer: one passage at a time, in a column of its own beside everything else on the page, which
-// keeps off that column for as long as the drawer is open.
+// The drawer: a column beside the page that shows one passage at a time. While it is open, the page
+// has a padding on that side, so that nothing lies under the drawer. All sizes are in pixels.
 
-const LEAST = 288; // pixels that the drawer needs
-const MOST = 480;
-const TEXT = 650; // of the page that are left to it if that can be, for the answer is as wide
-const NARROW = 420; // that the answer needs
-const EDGE = 16; // between the drawer and the window
-const GAP = 28; // between the drawer and the page
+const MIN_DRAWER_WIDTH = 288;
+const MAX_DRAWER_WIDTH = 480;
+const PREFERRED_TEXT_WIDTH = 650; // of the page beside the drawer; the drawer narrows first
+const MIN_ANSWER_WIDTH = 420; // below it the drawer does not open
+const WINDOW_GAP = 16; // between the drawer and the window's edge
+const PAGE_GAP = 28; // between the drawer and the page
 
-// How wide the drawer may be, and how much of the page goes; null where there is no room.
-const room = (root, page, taken) => {
+// Returns the width of the drawer and the right padding of the page, or null if the window is too narrow.
+// `reserved` is set if the page has a padding for the drawer already.
+const drawerLayout = (root, page, reserved) => {
   const style = getComputedStyle(page);
   const edge = page.getBoundingClientRect();
   const left = edge.left + parseFloat(style.paddingLeft);
-  const right = edge.right - (taken ? taken.own : parseFloat(style.paddingRight));
-  const free = innerWidth - EDGE - GAP - left;
-  const width = Math.max(LEAST, Math.min(MOST, free - TEXT));
-  const rest = Math.min(free - width, right - left);
-  const now = edge.right - parseFloat(style.paddingRight) - left;
-  const answer = (root.parentElement.clientWidth * rest) / now;
-  return answer < NARROW ? null : { width, padding: edge.right - left - rest };
+  const right = edge.right - (reserved ? reserved.originalPadding : parseFloat(style.paddingRight));
+  const free = innerWidth - WINDOW_GAP - PAGE_GAP - left;
+  const width = Math.max(MIN_DRAWER_WIDTH, Math.min(MAX_DRAWER_WIDTH, free - PREFERRED_TEXT_WIDTH));
+  const textWidth = Math.min(free - width, right - left);
+  const currentTextWidth = edge.right - parseFloat(style.paddingRight) - left;
+  const answerWidth = (root.parentElement.clientWidth * textWidth) / currentTextWidth;
+  return answerWidth < MIN_ANSWER_WIDTH ? null : { width, padding: edge.right - left - textWidth };
 };
 
-// Changes what moves the page, but not what one looks at.
-const steady = (anchor, change) => {
+// Runs a change that may move the page, then scrolls so that the anchor stays where it was.
+const keepInPlace = (anchor, change) => {
   const before = anchor?.getBoundingClientRect().top;
   change();
   if (!anchor?.isConnected) return;
-  const by = anchor.getBoundingClientRect().top - before;
-  if (by) anchor.closest('[data-testid="stMain"]')?.scrollBy({ top: by, behavior: "instant" });
+  const offset = anchor.getBoundingClientRect().top - before;
+  if (offset) anchor.closest('[data-testid="stMain"]')?.scrollBy({ top: offset, behavior: "instant" });
 };
 
-const shuts = new WeakMap(); // what closes each box
+const closers = new WeakMap(); // the function that closes each box
 
-const drawer = (root, moved) => {
+const controllingButton = (box) => document.querySelector(`[aria-controls="${CSS.escape(box?.id ?? "")}"]`);
+
+const createDrawer = (root, onLayout) => {
   const node = make("aside", "sl-drawer");
   const bar = make("div", "sl-bar");
-  const close = make("button", "sl-close", "×");
-  close.type = "button";
-  bar.append(close);
+  const closeButton = textButton("×", null, "sl-close");
+  bar.append(closeButton);
   node.append(bar);
   node.hidden = true;
   node.tabIndex = -1;
-  let held = null; // the box that is shown, and the place that it has left
-  let taken = null; // the page that keeps off the column, and the room at its edge before
-  const place = () => {
+  let shown = null; // the box in the drawer, and the placeholder at its place in the answer
+  let reserved = null; // the page with a padding for the drawer, and its padding before
+  const reserveColumn = () => {
     const page = root.closest('[data-testid="stMainBlockContainer"]');
-    const at = page && room(root, page, taken);
-    if (!at) return false;
-    taken ??= { page, own: parseFloat(getComputedStyle(page).paddingRight) };
-    page.style.paddingRight = `${at.padding}px`;
-    Object.assign(node.style, { right: `${EDGE}px`, width: `${at.width}px` });
-    moved();
+    const layout = page && drawerLayout(root, page, reserved);
+    if (!layout) return false;
+    reserved ??= { page, originalPadding: parseFloat(getComputedStyle(page).paddingRight) };
+    page.style.paddingRight = `${layout.padding}px`;
+    Object.assign(node.style, { right: `${WINDOW_GAP}px`, width: `${layout.width}px` });
+    onLayout();
     return true;
   };
-  const leave = () => {
+  const hide = () => {
     node.hidden = true;
-    taken?.page.style.removeProperty("padding-right");
-    taken = null;
-    moved();
+    reserved?.page.style.removeProperty("padding-right");
+    reserved = null;
+    onLayout();
   };
-  const button = () => document.querySelector(`[aria-controls="${CSS.escape(held?.box.id ?? "")}"]`);
-  const put = () => {
-    const { box, home } = held;
-    held = null;
-    home.replaceWith(box);
+  const restoreBox = () => {
+    const { box, placeholder } = shown;
+    shown = null;
+    placeholder.replaceWith(box);
   };
   const release = () => {
-    if (!held) return;
-    steady(button(), () => {
-      put();
-      leave();
+    if (!shown) return;
+    keepInPlace(controllingButton(shown.box), () => {
+      restoreBox();
+      hide();
     });
   };
-  const hold = (box) => {
-    const before = held;
+  // Moves a box into the drawer. Returns false if the window is too narrow.
+  const show = (box) => {
+    const previous = shown;
     let fits;
-    steady(document.querySelector(`[aria-controls="${CSS.escape(box.id)}"]`), () => {
-      fits = place();
+    keepInPlace(controllingButton(box), () => {
+      fits = reserveColumn();
     });
     if (!fits) return false;
-    if (before) {
-      put();
-      shuts.get(before.box)();
+    if (previous) {
+      restoreBox();
+      closers.get(previous.box)();
     }
-    const home = document.createComment("");
-    box.replaceWith(home);
-    held = { box, home };
+    const placeholder = document.createComment("");
+    box.replaceWith(placeholder);
+    shown = { box, placeholder };
     node.append(box);
     node.hidden = false;
     node.scrollTop = 0;
     return true;
   };
-  close.onclick = () => {
-    const from = button();
-    if (held) shuts.get(held.box)();
-    from?.focus();
+  closeButton.onclick = () => {
+    const button = controllingButton(shown?.box);
+    if (shown) closers.get(shown.box)();
+    button?.focus();
   };
-  // What the answer says now: a box that was drawn anew takes the place of the one before.
-  const renew = (words) => {
-    close.title = words.close;
-    close.setAttribute("aria-label", words.close);
+  // Updates the labels. If the answer was redrawn, the new box with the same id replaces the shown one.
+  const refresh = (words) => {
+    closeButton.title = words.close;
+    closeButton.setAttribute("aria-label", words.close);
     node.setAttribute("aria-label", words.drawer);
-    if (!held || held.home.isConnected) return;
-    const { box } = held;
-    held = null;
+    if (!shown || shown.placeholder.isConnected) return;
+    const { box } = shown;
+    shown = null;
     box.remove();
-    const now = root.querySelector(`#${CSS.escape(box.id)}`);
-    if (!now || !hold(now)) leave();
+    const redrawn = root.querySelector(`#${CSS.escape(box.id)}`);
+    if (!redrawn || !show(redrawn)) hide();
   };
-  const fit = () => {
-    if (held && !place()) release();
+  const adapt = () => {
+    if (shown && !reserveColumn()) release();
   };
-  const escape = (event) => {
-    if (event.key === "Escape" && held && !event.target.closest?.("input, textarea, [role=dialog]")) close.onclick();
+  const closeOnEscape = (event) => {
+    if (event.key === "Escape" && shown && !event.target.closest?.("input, textarea, [role=dialog]")) closeButton.onclick();
   };
-  addEventListener("resize", fit);
-  addEventListener("keydown", escape);
-  const gone = () => {
-    removeEventListener("resize", fit);
-    removeEventListener("keydown", escape);
-    leave();
+  addEventListener("resize", adapt);
+  addEventListener("keydown", closeOnEscape);
+  const dispose = () => {
+    removeEventListener("resize", adapt);
+    removeEventListener("keydown", closeOnEscape);
+    hide();
   };
-  return { node, hold, release, renew, fit, gone, holds: (box) => held?.box === box };
+  return { node, show, release, refresh, adapt, dispose, shows: (box) => shown?.box === box };
 };
 
-// A button that opens a box, and closes it again.
-const opener = (button, box, view) => {
-  const show = (open, asked = false) => {
-    if (view.drawer.holds(box)) view.drawer.release();
+// Makes a button open and close a box.
+const connectToggle = (button, box, view) => {
+  const setOpen = (open, byUser = false) => {
+    if (view.drawer.shows(box)) view.drawer.release();
     box.hidden = !open;
     button.setAttribute("aria-expanded", String(open));
     if (!open) return view.opened.delete(box.id);
     view.opened.add(box.id);
-    if (asked) view.drawer.hold(box);
+    if (byUser) view.drawer.show(box);
   };
-  shuts.set(box, () => show(false));
-  const close = (event) => {
+  closers.set(box, () => setOpen(false));
+  const closeOnEscape = (event) => {
     if (event.key !== "Escape" || box.hidden) return;
     event.stopPropagation();
-    show(false);
+    setOpen(false);
     button.focus();
   };
   button.type = "button";
   button.setAttribute("aria-controls", box.id);
-  show(view.opened.has(box.id));
+  setOpen(view.opened.has(box.id));
   button.onclick = (event) => {
-    show(box.hidden, true);
-    // From the keyboard one goes on where the passage is.
-    if (event.detail === 0 && view.drawer.holds(box)) view.drawer.node.focus({ preventScroll: true });
+    setOpen(box.hidden, true);
+    // A click by the keyboard (detail 0) moves the focus to the passage.
+    if (event.detail === 0 && view.drawer.shows(box)) view.drawer.node.focus({ preventScroll: true });
   };
-  button.addEventListener("keydown", close);
-  box.addEventListener("keydown", close);
+  button.addEventListener("keydown", closeOnEscape);
+  box.addEventListener("keydown", closeOnEscape);
   return button;
 };
 
-// The button of a citation; its passage goes to `boxes`, to be put below the block.
-const citation = (cite, at, view, boxes) => {
-  const box = passage(cite, view, `${view.prefix}-${at}-${cite.n}`);
+// The functions below add the boxes that their buttons open to `boxes`; the caller puts these below the line.
+
+const citationButton = (cite, span, view, boxes) => {
+  const box = passageBox(cite, view, `${view.prefix}-${span}-${cite.n}`);
   const button = make("button", "sl-cite", `[${cite.n}]`);
-  button.id = citeId(view.prefix, at, cite.n);
-  const own = [cite, ...cite.more].some((shown) => shown.note);
-  button.classList.toggle("sl-has-note", own);
-  const said = [view.words.open.replace("{n}", cite.n), ...(own ? [view.words.note_own] : [])];
-  button.setAttribute("aria-label", said.join(" · "));
+  button.id = citeId(view.prefix, span, cite.n);
+  const hasNote = [cite, ...cite.more].some((excerpt) => excerpt.note);
+  button.classList.toggle("sl-has-note", hasNote);
+  const labels = [view.words.open.replace("{n}", cite.n), ...(hasNote ? [view.words.note_own] : [])];
+  button.setAttribute("aria-label", labels.join(" · "));
   button.title = cite.where;
   boxes.push(box);
-  return opener(button, box, view);
+  return connectToggle(button, box, view);
 };
 
-const cites = (item, at, view, boxes) => {
-  const found = item.cites.map((cite) => citation(cite, at, view, boxes));
-  if (item.unsourced) found.push(make("span", "sl-tag sl-unsourced", view.words.unsourced));
-  return found;
+const citationButtons = (item, span, view, boxes) => {
+  const buttons = item.cites.map((cite) => citationButton(cite, span, view, boxes));
+  if (item.unsourced) buttons.push(make("span", "sl-tag sl-unsourced", view.words.unsourced));
+  return buttons;
 };
 
-// The mark of a sentence that is worth checking; what it says goes to `boxes`.
-const mark = (item, view, boxes) => {
+// The mark of a doubtful sentence; its box gives the reasons.
+const markButton = (item, view, boxes) => {
   const id = markId(view.prefix, item.at);
   const box = make("div", "sl-passage sl-why");
   box.id = `${id}-why`;
@@ -395,14 +397,11 @@ const mark = (item, view, boxes) => {
     box.append(list);
   }
   if (item.near) {
-    const go = make("button", "sl-way", view.words.nearest.replace("{n}", item.near.n));
-    go.type = "button";
-    go.onclick = () => {
+    box.append(textButton(view.words.nearest.replace("{n}", item.near.n), () => {
       const cite = document.getElementById(citeId(view.prefix, item.near.at, item.near.n));
       if (cite?.getAttribute("aria-expanded") === "false") cite.click();
-      bring(cite);
-    };
-    box.append(go);
+      jumpTo(cite);
+    }));
   }
   const button = make("button", `sl-mark sl-is-${item.status}`);
   button.id = id;
@@ -410,13 +409,14 @@ const mark = (item, view, boxes) => {
   button.setAttribute("aria-label", item.label);
   button.title = item.label;
   boxes.push(box);
-  return opener(button, box, view);
+  return connectToggle(button, box, view);
 };
 
-// Citations and marks stay on the line of the last word; of many, the first.
-const attach = (into, found) => {
+// Appends citations and marks so that no line break separates the last letters of the text from the
+// first two, nor a final mark from the citation before it.
+const attachToLastWord = (target, buttons) => {
   const tail = make("span", "sl-tail");
-  const last = into.lastChild;
+  const last = target.lastChild;
   if (last && last.nodeType === Node.TEXT_NODE) {
     const letters = Array.from(last.data);
     tail.append(letters.splice(-2).join(""));
@@ -424,261 +424,262 @@ const attach = (into, found) => {
   } else if (last) {
     tail.append("\u2060");
   }
-  const more = found.slice(2);
-  const behind = more.at(-1)?.matches(".sl-mark") ? more.splice(-2) : [];
-  tail.append(...found.slice(0, 2));
-  into.append(tail, ...more);
-  if (!behind.length) return;
-  const end = make("span", "sl-tail");
-  end.append(...behind);
-  into.append(end);
+  const more = buttons.slice(2);
+  const end = more.at(-1)?.matches(".sl-mark") ? more.splice(-2) : [];
+  tail.append(...buttons.slice(0, 2));
+  target.append(tail, ...more);
+  if (!end.length) return;
+  const endTail = make("span", "sl-tail");
+  endTail.append(...end);
+  target.append(endTail);
 };
 
-// What a model wrote
+// Text written by a model, as a tree of nodes. `view` holds the citations and marks of the block.
 
-const INLINE = new Set(["em", "strong", "s", "code", "br"]);
-const ALIGNED = new Set(["left", "center", "right"]);
+const INLINE_TAGS = new Set(["em", "strong", "s", "code", "br"]);
+const ALIGNMENTS = new Set(["left", "center", "right"]);
 
-const inline = (into, nodes, view, boxes) => {
-  let found = [];
-  const settle = () => {
-    if (found.length) attach(into, found);
-    found = [];
+const appendInline = (target, nodes, view, boxes) => {
+  let buttons = [];
+  const flush = () => {
+    if (buttons.length) attachToLastWord(target, buttons);
+    buttons = [];
   };
   for (const node of nodes) {
     if (node.t === "cite") {
-      const at = view.first + node.span;
-      found.push(...cites(view.spans[at], at, view, boxes));
+      const span = view.first + node.span;
+      buttons.push(...citationButtons(view.spans[span], span, view, boxes));
       continue;
     }
     if (node.t === "mark") {
       const item = view.marks[node.sentence];
-      if (item) found.push(mark(item, view, boxes));
+      if (item) buttons.push(markButton(item, view, boxes));
       continue;
     }
-    settle();
-    if (typeof node === "string") into.append(node);
-    else if (node.t === "math") into.append(make("code", node.display ? "sl-formula" : "", node.c.join("")));
-    else if (INLINE.has(node.t)) into.append(inline(make(node.t), node.c, view, boxes));
+    flush();
+    if (typeof node === "string") target.append(node);
+    else if (node.t === "math") target.append(make("code", node.display ? "sl-formula" : "", node.c.join("")));
+    else if (INLINE_TAGS.has(node.t)) target.append(appendInline(make(node.t), node.c, view, boxes));
   }
-  settle();
-  return into;
+  flush();
+  return target;
 };
 
-const table = (node, view) => {
+const drawTable = (node, view) => {
   const boxes = [];
-  const grid = make("table");
+  const table = make("table");
   const [head, body] = [make("thead"), make("tbody")];
-  node.c.forEach((row, at) => {
+  node.c.forEach((row, index) => {
     const line = make("tr");
     for (const cell of row.c) {
-      const box = inline(make(cell.t === "th" ? "th" : "td"), cell.c, view, boxes);
-      if (ALIGNED.has(cell.align)) box.style.textAlign = cell.align;
+      const box = appendInline(make(cell.t === "th" ? "th" : "td"), cell.c, view, boxes);
+      if (ALIGNMENTS.has(cell.align)) box.style.textAlign = cell.align;
       line.append(box);
     }
-    (at ? body : head).append(line);
+    (index ? body : head).append(line);
   });
-  grid.append(head, body);
+  table.append(head, body);
   const scroll = make("div", "sl-scroll");
   scroll.tabIndex = 0;
   scroll.setAttribute("role", "region");
   scroll.setAttribute("aria-label", view.words.table);
-  scroll.append(grid);
+  scroll.append(table);
   return [scroll, ...boxes];
 };
 
-const list = (node, view) => {
+const drawList = (node, view) => {
   const root = make(node.t);
   if (node.t === "ol" && Number.isInteger(node.start)) root.start = node.start;
-  for (const item of node.c) root.append(fill(make("li"), item.c, view));
+  for (const item of node.c) root.append(appendBlocks(make("li"), item.c, view));
   return [root];
 };
 
-const code = (node) => {
+const drawCode = (node) => {
   const root = make("pre");
   root.append(make("code", "", node.c.join("")));
   return [root];
 };
 
-const line = (tag, node, view) => {
+const drawLine = (tag, node, view) => {
   const boxes = [];
-  return [inline(make(tag), node.c, view, boxes), ...boxes];
+  return [appendInline(make(tag), node.c, view, boxes), ...boxes];
 };
 
-const BLOCKS = {
-  p: (node, view) => line("p", node, view),
-  h: (node, view) => line(`h${Math.min(6, Math.max(3, node.level | 0))}`, node, view),
-  ul: list,
-  ol: list,
-  table,
-  pre: code,
-  blockquote: (node, view) => [fill(make("blockquote"), node.c, view)],
+const BLOCK_RENDERERS = {
+  p: (node, view) => drawLine("p", node, view),
+  h: (node, view) => drawLine(`h${Math.min(6, Math.max(3, node.level | 0))}`, node, view),
+  ul: drawList,
+  ol: drawList,
+  table: drawTable,
+  pre: drawCode,
+  blockquote: (node, view) => [appendBlocks(make("blockquote"), node.c, view)],
   hr: () => [make("hr")],
 };
 
-// A container of blocks with inline nodes between them; passages follow the line they belong to.
-const fill = (into, nodes, view) => {
-  let run = [];
-  const settle = () => {
+// Appends blocks and the inline nodes between them; boxes follow the line of their buttons.
+const appendBlocks = (target, nodes, view) => {
+  let inlineNodes = [];
+  const flush = () => {
     const boxes = [];
-    inline(into, run, view, boxes);
-    into.append(...boxes);
-    run = [];
+    appendInline(target, inlineNodes, view, boxes);
+    target.append(...boxes);
+    inlineNodes = [];
   };
   for (const node of nodes) {
-    const draw = Object.hasOwn(BLOCKS, node.t) ? BLOCKS[node.t] : null;
+    const draw = Object.hasOwn(BLOCK_RENDERERS, node.t) ? BLOCK_RENDERERS[node.t] : null;
     if (!draw) {
-      run.push(node);
+      inlineNodes.push(node);
       continue;
     }
-    settle();
-    into.append(...draw(node, view));
+    flush();
+    target.append(...draw(node, view));
   }
-  settle();
-  return into;
+  flush();
+  return target;
 };
 
 // The blocks of an answer
 
-const quoted = (item, view) => {
+const drawSpan = (item, view) => {
   const root = make("div", item.kind === "quote" ? "sl-quote" : "");
   if (item.lang) root.lang = item.lang;
   const boxes = [];
-  root.append(straight(item.kind === "quote" && !item.made ? `“${item.text}”` : item.text));
-  const found = cites(item, item.at, view, boxes);
-  if (item.mark) found.push(mark(item.mark, view, boxes));
-  if (found.length) attach(root, found);
-  if (item.cites.length && item.kind === "quote") root.append(spoken(make("span", "sl-where", item.cites[0].where), item.cites[0].titled));
+  root.append(withoutBidiControls(item.kind === "quote" && !item.made ? `“${item.text}”` : item.text));
+  const buttons = citationButtons(item, item.at, view, boxes);
+  if (item.mark) buttons.push(markButton(item.mark, view, boxes));
+  if (buttons.length) attachToLastWord(root, buttons);
+  if (item.cites.length && item.kind === "quote") {
+    root.append(withLanguage(make("span", "sl-where", item.cites[0].where), item.cites[0].titled));
+  }
   root.append(...boxes);
   return root;
 };
 
-const folded = (item, view) => {
-  const id = `${view.prefix}-${item.at}-rows`;
-  const root = make("details", "sl-rows");
+// A folded element that stays open when the answer is redrawn.
+const foldedBlock = (className, label, id, view) => {
+  const root = make("details", className);
   root.open = view.opened.has(id);
   root.ontoggle = () => (root.open ? view.opened.add(id) : view.opened.delete(id));
-  root.append(make("summary", "", item.text), ...item.items.map((one) => quoted(one, view)));
+  root.append(make("summary", "", label));
   return root;
 };
 
-const block = (item, view) => {
+const drawRows = (item, view) => {
+  const root = foldedBlock("sl-rows", item.text, `${view.prefix}-${item.at}-rows`, view);
+  root.append(...item.items.map((quote) => drawSpan(quote, view)));
+  return root;
+};
+
+const drawBlock = (item, view) => {
   if (item.kind === "heading") return make("h3", "", item.text);
   if (item.kind === "missing") return make("div", "sl-missing", item.text);
   if (item.kind === "notice") return make("div", "sl-notice", item.text);
-  if (item.kind === "rows") return folded(item, view);
-  if (item.kind !== "text") return quoted(item, view);
-  return fill(make("div", "sl-text"), [item.node], { ...view, first: item.first, spans: item.spans, marks: item.marks });
+  if (item.kind === "rows") return drawRows(item, view);
+  if (item.kind !== "text") return drawSpan(item, view);
+  const blockView = { ...view, first: item.first, spans: item.spans, marks: item.marks };
+  return appendBlocks(make("div", "sl-text"), [item.node], blockView);
 };
 
-// The line above the answer: how many sentences have what behind them, and which to look at.
-const summary = (item, view) => {
-  const id = `${view.prefix}-counts`;
-  const root = make("details", "sl-counts");
+const symbolLine = (status, ...content) => {
+  const line = make("li");
+  const words = make("div");
+  words.append(...content);
+  line.append(symbol(status), words);
+  return line;
+};
+
+// The line above the answer: the number of sentences of each status, and the doubtful ones.
+const drawSummary = (item, view) => {
+  const root = foldedBlock("sl-counts", item.line, `${view.prefix}-counts`, view);
   root.lang = view.page;
-  root.open = view.opened.has(id);
-  root.ontoggle = () => (root.open ? view.opened.add(id) : view.opened.delete(id));
-  root.append(make("summary", "", item.line));
-  const inner = make("div", "sl-explained");
+  const details = make("div", "sl-explained");
   if (item.doubtful.length) {
-    inner.append(make("div", "sl-label", item.title));
     const list = make("ul", "sl-doubtful");
-    for (const one of item.doubtful) {
-      const line = make("li");
-      const words = make("div");
-      const go = spoken(way(one.text, markId(view.prefix, one.at)), view.lang);
-      words.append(go, make("div", "sl-facts", one.why));
-      line.append(symbol(one.status), words);
-      list.append(line);
+    for (const sentence of item.doubtful) {
+      const button = withLanguage(jumpButton(sentence.text, markId(view.prefix, sentence.at)), view.lang);
+      list.append(symbolLine(sentence.status, button, make("div", "sl-facts", sentence.why)));
     }
-    inner.append(list);
+    details.append(make("div", "sl-label", item.title), list);
   }
-  inner.append(make("div", "sl-label", item.legend));
   const legend = make("ul", "sl-legend");
-  for (const one of item.meanings) {
-    const line = make("li");
-    const words = make("div");
-    words.append(make("strong", "", one.name), ` ${one.text}`);
-    line.append(symbol(one.status), words);
-    legend.append(line);
+  for (const meaning of item.meanings) {
+    legend.append(symbolLine(meaning.status, make("strong", "", meaning.name), ` ${meaning.text}`));
   }
-  inner.append(legend, ...item.notes.map((note) => make("p", "", note)));
-  root.append(inner);
+  details.append(make("div", "sl-label", item.legend), legend, ...item.notes.map((note) => make("p", "", note)));
+  root.append(details);
   return root;
 };
 
-// HTML of the search engine, which its terms want shown as it is: shut off from the page. It can run
-// no script and fetch nothing; its links open a new tab.
-const ISOLATED =
+// HTML of the search engine, shown unchanged as its terms require, but isolated from the page: it can
+// run no script and load nothing. Its links open a new tab.
+const ISOLATED_HEAD =
   "<!doctype html><meta charset='utf-8'>" +
   "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">" +
   "<meta name='color-scheme' content='light dark'><meta name='referrer' content='no-referrer'>" +
   "<base target='_blank'><style>body{margin:0;padding:1px}</style>";
 
-const suggestion = (html, words) => {
+const drawSuggestion = (html, words) => {
   const frame = make("iframe", "sl-suggestion");
   frame.setAttribute("sandbox", "allow-popups allow-popups-to-escape-sandbox");
   frame.title = words.suggestions;
-  frame.srcdoc = ISOLATED + html;
+  frame.srcdoc = ISOLATED_HEAD + html;
   return frame;
 };
 
-// A block that says the same is kept: nothing moves, and a frame does not load again.
-const update = (root, kept, wanted) => {
-  const pieces = wanted.map(({ json, draw }, at) => (kept[at]?.json === json ? kept[at] : { json, node: draw() }));
-  pieces.forEach(({ node }, at) => {
-    const old = root.children[at];
+// Replaces the children of `root`. A piece with unchanged JSON keeps its node, so that nothing moves
+// and no frame loads again. Returns the new pieces.
+const updateChildren = (root, oldPieces, newPieces) => {
+  const pieces = newPieces.map(({ json, draw }, n) => (oldPieces[n]?.json === json ? oldPieces[n] : { json, node: draw() }));
+  pieces.forEach(({ node }, n) => {
+    const old = root.children[n];
     if (old === node) return;
-    old && old === kept[at]?.node ? old.replaceWith(node) : root.insertBefore(node, old ?? null);
+    old && old === oldPieces[n]?.node ? old.replaceWith(node) : root.insertBefore(node, old ?? null);
   });
   while (root.children.length > pieces.length) root.lastElementChild.remove();
   return pieces;
 };
 
-const caret = (root, draft) => {
+// Draws a caret behind the last word of a draft, or removes it.
+const drawCaret = (root, isDraft) => {
   root.querySelector(".sl-caret")?.remove();
-  if (!draft) return;
-  const mark = make("span", "sl-caret");
-  mark.setAttribute("aria-hidden", "true");
-  let at = root;
+  if (!isDraft) return;
+  const caret = make("span", "sl-caret");
+  caret.setAttribute("aria-hidden", "true");
+  let parent = root;
   for (;;) {
-    const next = [...at.children].findLast((child) => !child.matches(".sl-passage"));
+    const next = [...parent.children].findLast((child) => !child.matches(".sl-passage"));
     if (!next?.matches("div:not(.sl-scroll), p, ul, ol, li, blockquote, h3, h4, h5, h6")) break;
-    at = next;
+    parent = next;
   }
-  at.append(mark);
+  parent.append(caret);
 };
 
-// The contents: the headings of the answer, beside it where there is room, else folded above it.
+// The contents: the headings of the answer, beside it if the page is wide enough, else folded above it.
 
-const FEW = 3; // headings that need no contents
+const MIN_HEADINGS = 3; // an answer with fewer has no contents
 
-const contents = (node, root, view) => {
-  const heads = [...root.querySelectorAll(":scope > :is(h3, h4), :scope > .sl-text > :is(h3, h4)")];
-  node.hidden = heads.length < FEW;
-  const said = JSON.stringify([view.words.contents, ...heads.map((head) => [head.tagName, head.textContent])]);
-  heads.forEach((head, n) => {
-    head.id = `${view.prefix}-part-${n}`;
-    head.tabIndex = -1;
+const drawContents = (node, root, view) => {
+  const headings = [...root.querySelectorAll(":scope > :is(h3, h4), :scope > .sl-text > :is(h3, h4)")];
+  node.hidden = headings.length < MIN_HEADINGS;
+  const fingerprint = JSON.stringify([view.words.contents, ...headings.map((heading) => [heading.tagName, heading.textContent])]);
+  headings.forEach((heading, n) => {
+    heading.id = `${view.prefix}-part-${n}`;
+    heading.tabIndex = -1;
   });
-  if (node.dataset.said === said || node.hidden) return;
-  node.dataset.said = said;
+  if (node.dataset.fingerprint === fingerprint || node.hidden) return;
+  node.dataset.fingerprint = fingerprint;
   const fold = make("details");
   fold.open = node.querySelector("details")?.open ?? false;
   const list = make("ol");
-  for (const head of heads) {
-    const item = make("li", `sl-at-${head.tagName.toLowerCase()}`);
-    const shown = head.cloneNode(true);
-    shown.querySelectorAll("button, .sl-tag").forEach((one) => one.remove());
-    const go = make("button", "sl-way", shown.textContent);
-    go.type = "button";
-    go.onclick = () => {
-      const target = document.getElementById(head.id);
-      const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-      target?.scrollIntoView({ block: "start", behavior: still ? "auto" : "smooth" });
+  for (const heading of headings) {
+    const item = make("li", `sl-at-${heading.tagName.toLowerCase()}`);
+    const copy = heading.cloneNode(true);
+    copy.querySelectorAll("button, .sl-tag").forEach((child) => child.remove());
+    item.append(textButton(copy.textContent, () => {
+      const target = document.getElementById(heading.id);
+      target?.scrollIntoView({ block: "start", behavior: scrollBehavior() });
       target?.focus({ preventScroll: true });
-    };
-    item.append(go);
+    }));
     list.append(item);
   }
   fold.append(make("summary", "", view.words.contents), list);
@@ -686,72 +687,72 @@ const contents = (node, root, view) => {
   node.replaceChildren(fold);
 };
 
-const WIDE = 920; // pixels of text and contents side by side
+const MIN_WIDE_PIXELS = 920; // of text and contents side by side
 
-const states = new WeakMap();
+const states = new WeakMap(); // by parent element
 
-const opened = (parentElement) => {
+const createState = (parentElement) => {
   const desk = parentElement.querySelector(".sl-desk");
   const root = parentElement.querySelector(".sl-answer");
   const nav = desk.querySelector(".sl-contents");
-  // Beside the answer the contents are open, above it they begin folded.
-  const moved = () => {
-    const wide = desk.clientWidth >= WIDE;
+  // The contents open when they come to lie beside the answer, and fold when they move above it.
+  const updateLayout = () => {
+    const isWide = desk.clientWidth >= MIN_WIDE_PIXELS;
     const fold = nav.querySelector("details");
-    if (fold && wide !== desk.classList.contains("sl-wide")) fold.open = wide;
-    desk.classList.toggle("sl-wide", wide);
+    if (fold && isWide !== desk.classList.contains("sl-wide")) fold.open = isWide;
+    desk.classList.toggle("sl-wide", isWide);
   };
-  const beside = drawer(root, moved);
-  desk.append(beside.node);
-  const measure = new ResizeObserver(() => {
-    moved();
-    beside.fit();
+  const drawer = createDrawer(root, updateLayout);
+  desk.append(drawer.node);
+  const observer = new ResizeObserver(() => {
+    updateLayout();
+    drawer.adapt();
   });
-  measure.observe(desk);
-  const gone = () => {
-    measure.disconnect();
-    beside.gone();
-    beside.node.remove();
+  observer.observe(desk);
+  const dispose = () => {
+    observer.disconnect();
+    drawer.dispose();
+    drawer.node.remove();
   };
-  return { opened: new Set(), drafts: new Map(), kept: [], root, desk, nav, drawer: beside, gone };
+  return { opened: new Set(), drafts: new Map(), pieces: [], root, desk, nav, drawer, dispose };
 };
 
 export default function ({ parentElement, data, setTriggerValue }) {
   let state = states.get(parentElement);
   if (state?.root !== parentElement.querySelector(".sl-answer")) {
-    state?.gone();
-    state = { ...opened(parentElement), opened: state?.opened ?? new Set(), drafts: state?.drafts ?? new Map() };
+    state?.dispose();
+    state = { ...createState(parentElement), opened: state?.opened ?? new Set(), drafts: state?.drafts ?? new Map() };
   }
   states.set(parentElement, state);
   const { root } = state;
   const { words } = data;
   const view = {
     words,
-    prefix: data.id,
-    opened: state.opened,
+    prefix: data.id, // of element ids
+    opened: state.opened, // ids of the open boxes
     uses: data.uses,
-    lang: data.lang,
-    page: data.page,
+    lang: data.lang, // of the answer
+    page: data.page, // language of the page
     drawer: state.drawer,
-    drafts: state.drafts,
-    note: data.draft ? null : (what) => setTriggerValue("noted", what),
+    drafts: state.drafts, // texts of notes being edited
+    note: data.draft ? null : (note) => setTriggerValue("noted", note), // saves a note
   };
-  const said = JSON.stringify([words, data.uses]);
+  const shared = JSON.stringify([words, data.uses]); // a change of these redraws every block
   root.lang = data.lang;
   state.nav.lang = data.lang;
   root.setAttribute("aria-busy", String(data.draft));
-  caret(root, false);
-  const above = data.summary ? [data.summary] : [];
-  const first = data.lead ? [data.lead] : [];
-  state.kept = update(root, state.kept, [
-    ...first.map((text) => ({ json: text, draw: () => make("p", "sl-lead", text) })),
-    ...above.map((item) => ({ json: JSON.stringify(item), draw: () => summary(item, view) })),
-    ...data.blocks.map((item) => ({ json: JSON.stringify(item) + said, draw: () => block(item, view) })),
-    ...data.suggestions.map((html) => ({ json: said + html, draw: () => suggestion(html, words) })),
+  drawCaret(root, false);
+  const leads = data.lead ? [data.lead] : [];
+  const summaries = data.summary ? [data.summary] : [];
+  state.pieces = updateChildren(root, state.pieces, [
+    ...leads.map((text) => ({ json: text, draw: () => make("p", "sl-lead", text) })),
+    ...summaries.map((item) => ({ json: JSON.stringify(item), draw: () => drawSummary(item, view) })),
+    ...data.blocks.map((item) => ({ json: JSON.stringify(item) + shared, draw: () => drawBlock(item, view) })),
+    ...data.suggestions.map((html) => ({ json: shared + html, draw: () => drawSuggestion(html, words) })),
   ]);
-  state.drawer.renew(words);
-  contents(state.nav, root, view);
+  state.drawer.refresh(words);
+  drawContents(state.nav, root, view);
   if (state.desk.classList.contains("sl-wide") && state.nav.firstChild) state.nav.firstChild.open = true;
-  caret(root, data.draft);
-  return () => state.gone();
+  drawCaret(root, data.draft);
+  return () => state.dispose();
 }

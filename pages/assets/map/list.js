@@ -1,7 +1,7 @@
-// The list beside a map. However long it is, only the rows in sight are in the page; texts are text
-// nodes. A click on a row picks it, its box marks it; Up and Down go from row to row.
+// The list beside a map. Only the visible rows are in the page, however long the list is; texts are
+// text nodes. A click on a row selects it, its box checks it; Up and Down move between rows.
 
-const HEIGHT = 54; // pixels of a row, as in list.css
+const ROW_HEIGHT = 54; // pixels of a row, as in list.css
 
 const make = (tag, className, text) => {
   const node = document.createElement(tag);
@@ -10,12 +10,12 @@ const make = (tag, className, text) => {
   return node;
 };
 
-const row = (state, at) => {
+const createRow = (state, index) => {
   const { data, ticked } = state;
-  const [kind, name, note] = data.rows[at];
-  const n = at + 1;
+  const [kind, name, note] = data.rows[index];
+  const n = index + 1;
   const item = make("li", "sl-row");
-  item.style.top = `${at * HEIGHT}px`;
+  item.style.top = `${index * ROW_HEIGHT}px`;
   item.setAttribute("aria-setsize", data.rows.length);
   item.setAttribute("aria-posinset", n);
   item.classList.toggle("sl-on", state.picked === n);
@@ -24,7 +24,7 @@ const row = (state, at) => {
     box.type = "checkbox";
     box.checked = ticked.has(n);
     box.setAttribute("aria-label", `${data.words.tick} ${n} ${name}`);
-    box.onchange = () => state.tick(n, box.checked);
+    box.onchange = () => state.check(n, box.checked);
     item.append(box);
   }
   const button = make("button", "sl-place");
@@ -37,98 +37,99 @@ const row = (state, at) => {
   const words = make("span", "sl-words");
   words.append(make("bdi", "sl-title", name), make("bdi", "sl-note", note));
   button.append(dot, words);
-  button.onclick = () => state.pick(n);
+  button.onclick = () => state.select(n);
   item.append(button);
   return item;
 };
 
-// Draws the rows in sight. Rows that are there already stay, so that none loses the focus.
-const paint = (state, anew) => {
+// Draws the visible rows. Rows that stay keep their elements, so that none loses the focus; with
+// `redraw` they are replaced and the focus is restored.
+const drawRows = (state, redraw) => {
   const { box, list, data } = state;
-  const first = Math.max(0, Math.floor(box.scrollTop / HEIGHT) - 4);
-  const last = Math.min(data.rows.length, Math.ceil((box.scrollTop + box.clientHeight) / HEIGHT) + 4);
+  const first = Math.max(0, Math.floor(box.scrollTop / ROW_HEIGHT) - 4);
+  const last = Math.min(data.rows.length, Math.ceil((box.scrollTop + box.clientHeight) / ROW_HEIGHT) + 4);
   const focused = list.contains(document.activeElement) ? document.activeElement : null;
-  const number = focused?.closest("li").querySelector("button").dataset.n;
-  const kind = focused?.tagName;
-  for (const [at, item] of state.shown) {
-    if (anew || at < first || at >= last) {
+  const focusedNumber = focused?.closest("li").querySelector("button").dataset.n;
+  const focusedTag = focused?.tagName;
+  for (const [index, item] of state.shown) {
+    if (redraw || index < first || index >= last) {
       item.remove();
-      state.shown.delete(at);
+      state.shown.delete(index);
     }
   }
-  for (let at = first; at < last; at += 1) {
-    if (state.shown.has(at)) continue;
-    const item = row(state, at);
-    const after = state.shown.get(at + 1);
-    list.insertBefore(item, after ?? null);
-    state.shown.set(at, item);
+  for (let index = first; index < last; index += 1) {
+    if (state.shown.has(index)) continue;
+    const item = createRow(state, index);
+    const following = state.shown.get(index + 1);
+    list.insertBefore(item, following ?? null);
+    state.shown.set(index, item);
   }
-  const again = number && state.shown.get(number - 1);
-  if (again && !list.contains(document.activeElement)) {
-    again.querySelector(kind === "INPUT" ? "input" : "button")?.focus({ preventScroll: true });
+  const redrawn = focusedNumber && state.shown.get(focusedNumber - 1);
+  if (redrawn && !list.contains(document.activeElement)) {
+    redrawn.querySelector(focusedTag === "INPUT" ? "input" : "button")?.focus({ preventScroll: true });
   }
 };
 
-const reveal = (state, n) => {
+const scrollToRow = (state, n) => {
   const { box } = state;
-  const top = (n - 1) * HEIGHT;
+  const top = (n - 1) * ROW_HEIGHT;
   if (top < box.scrollTop) box.scrollTop = top;
-  else if (top + HEIGHT > box.scrollTop + box.clientHeight) {
-    box.scrollTop = top + HEIGHT - box.clientHeight;
+  else if (top + ROW_HEIGHT > box.scrollTop + box.clientHeight) {
+    box.scrollTop = top + ROW_HEIGHT - box.clientHeight;
   }
 };
 
-const step = (state, event) => {
-  const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+const moveFocus = (state, event) => {
+  const offset = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   const from = Number(event.target.closest?.("li")?.querySelector("button").dataset.n);
-  const to = from + by;
-  if (!by || !from || to < 1 || to > state.data.rows.length) return;
+  const to = from + offset;
+  if (!offset || !from || to < 1 || to > state.data.rows.length) return;
   event.preventDefault();
-  reveal(state, to);
-  paint(state);
+  scrollToRow(state, to);
+  drawRows(state);
   state.shown.get(to - 1).querySelector("button").focus({ preventScroll: true });
 };
 
-const begin = (root) => {
+const createState = (root) => {
   const box = make("div", "sl-list");
   const list = make("ol");
   box.append(list);
   root.replaceChildren(box);
   const state = { box, list, shown: new Map(), ticked: new Set(), picked: 0, turn: 0 };
-  box.onscroll = () => paint(state);
-  box.onkeydown = (event) => step(state, event);
-  new ResizeObserver(() => state.data && paint(state)).observe(box);
+  box.onscroll = () => drawRows(state);
+  box.onkeydown = (event) => moveFocus(state, event);
+  new ResizeObserver(() => state.data && drawRows(state)).observe(box);
   root.sightline = state;
   return state;
 };
 
 export default ({ data, parentElement, setTriggerValue }) => {
   const root = parentElement.querySelector(".sl-places");
-  const state = root.sightline ?? begin(root);
-  const other = state.data?.of !== data.of;
-  const older = data.turn < state.turn && !other; // it answers something before the last click
-  const picked = older ? state.picked : data.picked;
-  const moved = picked !== state.picked || other;
+  const state = root.sightline ?? createState(root);
+  const isNewList = state.data?.of !== data.of;
+  const isStale = data.turn < state.turn && !isNewList; // sent before the visitor's last action
+  const picked = isStale ? state.picked : data.picked;
+  const shouldScroll = picked !== state.picked || isNewList;
   state.data = data;
-  if (!older) state.ticked = new Set(data.ticked ?? []);
+  if (!isStale) state.ticked = new Set(data.ticked ?? []);
   state.picked = picked;
-  const tell = (what) => {
+  const send = (change) => {
     state.turn = Date.now();
-    setTriggerValue("told", { ...what, of: data.of, turn: state.turn });
+    setTriggerValue("told", { ...change, of: data.of, turn: state.turn });
   };
-  state.pick = (n) => {
+  state.select = (n) => {
     state.picked = n;
-    paint(state, true);
-    tell({ n });
+    drawRows(state, true);
+    send({ n });
   };
-  state.tick = (n, on) => {
-    on ? state.ticked.add(n) : state.ticked.delete(n);
-    tell({ ticked: [...state.ticked] });
+  state.check = (n, isChecked) => {
+    isChecked ? state.ticked.add(n) : state.ticked.delete(n);
+    send({ ticked: [...state.ticked] });
   };
   state.box.style.height = data.height ? `${data.height}px` : "";
   state.box.setAttribute("aria-label", data.words.list);
-  state.list.style.height = `${data.rows.length * HEIGHT}px`;
-  if (other && !picked) state.box.scrollTop = 0;
-  if (moved && picked) reveal(state, picked);
-  paint(state, true);
+  state.list.style.height = `${data.rows.length * ROW_HEIGHT}px`;
+  if (isNewList && !picked) state.box.scrollTop = 0;
+  if (shouldScroll && picked) scrollToRow(state, picked);
+  drawRows(state, true);
 };

@@ -1,13 +1,13 @@
-// Pictures of other servers, with captions. What is shown comes with the address of this frame, and
-// every text becomes a text node. This document alone may load pictures from elsewhere.
+// Draws pictures of other sites with captions. The data is in the fragment of this frame's URL; every
+// text becomes a text node. This is the only document that may load pictures of other sites.
 
-const told = JSON.parse(decodeURIComponent(location.hash.slice(1)));
+const frameData = JSON.parse(decodeURIComponent(location.hash.slice(1)));
 const strip = document.getElementById("strip");
-document.documentElement.lang = told.lang;
-document.documentElement.classList.toggle("dark", told.dark);
-strip.setAttribute("aria-label", told.words.title);
+document.documentElement.lang = frameData.lang;
+document.documentElement.classList.toggle("dark", frameData.dark);
+strip.setAttribute("aria-label", frameData.words.title);
 
-const web = (address) => /^https?:\/\//i.test(address);
+const isWebUrl = (address) => /^https?:\/\//i.test(address);
 const make = (tag, text) => {
   const node = document.createElement(tag);
   if (text) node.textContent = text;
@@ -22,25 +22,25 @@ const link = (address, text) => {
   return node;
 };
 
-for (const one of told.pictures) {
+for (const picture of frameData.pictures) {
   const figure = make("figure");
   figure.setAttribute("role", "listitem");
   const view = make("div");
   view.className = "view";
-  const lost = () => view.replaceChildren(make("span", told.words.lost));
-  if (web(one.url)) {
+  const showError = () => view.replaceChildren(make("span", frameData.words.lost));
+  if (isWebUrl(picture.url)) {
     const image = make("img");
     image.loading = "lazy";
     image.referrerPolicy = "no-referrer";
-    image.alt = one.caption || told.words.title;
-    image.addEventListener("error", lost);
-    image.src = one.url;
+    image.alt = picture.caption || frameData.words.title;
+    image.addEventListener("error", showError);
+    image.src = picture.url;
     view.append(image);
-  } else lost();
+  } else showError();
   const caption = make("figcaption");
-  if (one.caption) caption.append(make("div", one.caption));
-  if (web(one.page)) caption.append(link(one.page, `${told.words.page} ↗ ${one.host}`));
-  if (web(one.url)) caption.append(link(one.url, `${told.words.open} ↗`));
+  if (picture.caption) caption.append(make("div", picture.caption));
+  if (isWebUrl(picture.page)) caption.append(link(picture.page, `${frameData.words.page} ↗ ${picture.host}`));
+  if (isWebUrl(picture.url)) caption.append(link(picture.url, `${frameData.words.open} ↗`));
   figure.append(view, caption);
   strip.append(figure);
 }

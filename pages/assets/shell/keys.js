@@ -1,54 +1,57 @@
-// The keyboard on the Ask page. Enter asks (so does Ctrl+Enter), Shift+Enter begins a new line, "/" goes to the box,
-// Escape leaves it. Whoever writes Chinese ends a word with Enter, too: that is left to them.
+// Keyboard of the question fields. Enter and Ctrl+Enter submit, Shift+Enter begins a new line, "/" moves the
+// focus to the field, Escape out of it. Enter that ends a word of an input method is not handled.
 
 (() => {
-  const BOXES = ".st-key-question textarea, .st-key-database_question textarea, .st-key-topic textarea";
-  const FOLLOW = ".st-key-follow textarea";
-  const composing = (event) => event.isComposing || event.keyCode === 229;
-  const seen = (node) => Boolean(node) && node.getClientRects().length > 0;
-  const writes = (node) => Boolean(node?.closest?.("input, textarea, select, [contenteditable=true], [role=dialog]"));
+  const QUESTION_FIELDS = ".st-key-question textarea, .st-key-database_question textarea, .st-key-topic textarea";
+  const FOLLOW_UP_FIELD = ".st-key-follow textarea";
+  const isComposing = (event) => event.isComposing || event.keyCode === 229;
+  const isVisible = (node) => Boolean(node) && node.getClientRects().length > 0;
+  const isEditable = (node) => Boolean(node?.closest?.("input, textarea, select, [contenteditable=true], [role=dialog]"));
 
-  const pressed = (event) => {
-    if (composing(event) || event.defaultPrevented) return;
+  const handleKey = (event) => {
+    if (isComposing(event) || event.defaultPrevented) return;
     const { target } = event;
-    const plain = !event.ctrlKey && !event.metaKey && !event.altKey;
-    if (event.key === "Enter" && !event.altKey && !event.shiftKey && target.matches?.(BOXES)) {
+    const hasNoModifier = !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (event.key === "Enter" && !event.altKey && !event.shiftKey && target.matches?.(QUESTION_FIELDS)) {
       event.preventDefault();
       event.stopPropagation();
       if (!target.value.trim()) return;
-      // A box tells what it holds when it is left.
+      // Streamlit sends the text of a field when the field loses the focus.
       const form = target.closest('[data-testid="stForm"]');
-      const send = form?.querySelector('[data-testid="stBaseButton-primaryFormSubmit"]');
+      const submitButton = form?.querySelector('[data-testid="stBaseButton-primaryFormSubmit"]');
       target.blur();
-      send?.click();
-    } else if (event.key === "/" && plain && !writes(target)) {
-      const box = document.querySelector(BOXES) ?? document.querySelector(FOLLOW);
-      if (!seen(box)) return;
+      submitButton?.click();
+    } else if (event.key === "/" && hasNoModifier && !isEditable(target)) {
+      const field = document.querySelector(QUESTION_FIELDS) ?? document.querySelector(FOLLOW_UP_FIELD);
+      if (!isVisible(field)) return;
       event.preventDefault();
-      box.focus();
-      box.scrollIntoView({ block: "nearest" });
-    } else if (event.key === "Escape" && target.matches?.(`${BOXES}, ${FOLLOW}`)) {
+      field.focus();
+      field.scrollIntoView({ block: "nearest" });
+    } else if (event.key === "Escape" && target.matches?.(`${QUESTION_FIELDS}, ${FOLLOW_UP_FIELD}`)) {
       target.blur();
     }
   };
-  addEventListener("keydown", pressed, true);
+  addEventListener("keydown", handleKey, true);
 
-  // What is offered to be asked next is put into the box: there one goes on.
+  // A suggested question is put into the field by the server; the focus follows it.
   addEventListener("click", (event) => {
-    const chosen = event.target.closest?.(".st-key-next button, .st-key-examples button");
-    if (!chosen) return;
-    const box = document.querySelector(chosen.closest(".st-key-next") ? FOLLOW : BOXES);
-    box?.focus({ preventScroll: Boolean(chosen.closest(".st-key-next")) });
+    const suggestion = event.target.closest?.(".st-key-next button, .st-key-examples button");
+    if (!suggestion) return;
+    const isFollowUp = Boolean(suggestion.closest(".st-key-next"));
+    document.querySelector(isFollowUp ? FOLLOW_UP_FIELD : QUESTION_FIELDS)?.focus({ preventScroll: isFollowUp });
   });
 
-  // An empty page waits for a question; on a phone its keyboard would hide it.
-  const wide = matchMedia("(min-width: 800px) and (pointer: fine)");
-  let greeted = null;
-  const greet = () => {
-    const box = document.querySelector(".st-key-home .st-key-question textarea");
-    if (box === greeted) return;
-    greeted = box;
-    if (box && wide.matches && (document.activeElement ?? document.body) === document.body) box.focus({ preventScroll: true });
+  // Focuses the question field of the start page once, except on a phone, whose keyboard would cover the page.
+  const hasKeyboard = matchMedia("(min-width: 800px) and (pointer: fine)");
+  let lastField = null;
+  const focusStartField = () => {
+    const field = document.querySelector(".st-key-home .st-key-question textarea");
+    if (field === lastField) return;
+    lastField = field;
+    if (field && hasKeyboard.matches && (document.activeElement ?? document.body) === document.body) {
+      field.focus({ preventScroll: true });
+    }
   };
-  new MutationObserver(greet).observe(document.getElementById("root") ?? document.body, { childList: true, subtree: true });
+  const root = document.getElementById("root") ?? document.body;
+  new MutationObserver(focusStartField).observe(root, { childList: true, subtree: true });
 })();

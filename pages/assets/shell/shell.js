@@ -1,108 +1,114 @@
-// What belongs to every page and can only be done in the browser.
+// Parts of every page that only the browser can do: the document's language, Chinese texts for
+// Streamlit's interface, paths of dropped folders, and the menu entry of the current page.
 
-// The document's language is that of the page: Han glyphs take the forms of their language by it.
-const tongue = () => (document.querySelector(".st-key-tongue_zh") ? "zh-CN" : "en");
+// The language of the page for the `lang` attribute, by which browsers choose the forms of Han glyphs.
+const pageLanguage = () => (document.querySelector(".st-key-language_zh") ? "zh-CN" : "en");
 
-// Streamlit's own words are English alone; on a Chinese page they are looked up in zh.js. What
-// comes from outside or from the pages themselves is left alone, whatever it says.
-const NAMES = ["aria-label", "title", "placeholder", "alt"];
-const OWN = '[data-testid="stFileUploaderDropzone"], [data-testid="stHeaderActionElements"], [data-testid="stTooltipContent"], [data-testid="stTooltipErrorContent"], [data-testid="stStatusWidget"], [data-testid="stMainMenuList"]';
-const OTHERS = '.sl-answer, [data-testid="stMarkdownContainer"], [data-testid="stBidiComponent"], [data-testid="stBidiComponentRegular"], [data-testid="stBidiComponentIsolated"], [data-testid="stChatMessageContent"], [data-testid="stText"], [data-testid="stFileUploaderFileName"], [data-testid="stPageLink"], [data-testid="stVegaLiteChart"] svg, code, pre, textarea, script, style, canvas, table, [role="gridcell"], [translate="no"]';
+// Streamlit's interface is English only; on a Chinese page its texts are replaced by those of zh.js.
+// Texts of the pages and of outside sources stay unchanged, even if they read the same.
+const TRANSLATED_ATTRIBUTES = ["aria-label", "title", "placeholder", "alt"];
+const STREAMLIT_PARTS = '[data-testid="stFileUploaderDropzone"], [data-testid="stHeaderActionElements"], [data-testid="stTooltipContent"], [data-testid="stTooltipErrorContent"], [data-testid="stStatusWidget"], [data-testid="stMainMenuList"]';
+const CONTENT_PARTS = '.sl-answer, [data-testid="stMarkdownContainer"], [data-testid="stBidiComponent"], [data-testid="stBidiComponentRegular"], [data-testid="stBidiComponentIsolated"], [data-testid="stChatMessageContent"], [data-testid="stText"], [data-testid="stFileUploaderFileName"], [data-testid="stPageLink"], [data-testid="stVegaLiteChart"] svg, code, pre, textarea, script, style, canvas, table, [role="gridcell"], [translate="no"]';
 const words = globalThis.sightlineWords;
-const before = new WeakMap(); // what nodes said in English, and what was put in its place
-let chinese = false;
+const replaced = new WeakMap(); // for each node: original and translation by attribute, or "text"
+let isChinese = false;
 
-const said = (text) => {
+// Returns the Chinese text, or undefined if there is none.
+const findTranslation = (text) => {
   const plain = text.trim();
   if (!plain || plain.length > 200 || !/[a-z]/i.test(plain)) return undefined;
   if (Object.hasOwn(words.exact, plain)) return words.exact[plain];
-  const found = words.patterns.find(([pattern]) => pattern.test(plain));
-  return found && plain.replace(found[0], found[1]);
+  const rule = words.patterns.find(([pattern]) => pattern.test(plain));
+  return rule && plain.replace(rule[0], rule[1]);
 };
 
-const swap = (node, name, now, put) => {
-  if (now === null) return;
-  const held = before.get(node) ?? {};
-  if (chinese) {
-    const told = said(now);
-    if (told === undefined || told === now) return;
-    held[name] = { english: now, told };
-    before.set(node, held);
-    put(told);
-  } else if (held[name]?.told === now) {
-    put(held[name].english);
+// Translates a text on a Chinese page, and restores the original on an English one.
+const translate = (node, name, current, write) => {
+  if (current === null) return;
+  const entries = replaced.get(node) ?? {};
+  if (isChinese) {
+    const translation = findTranslation(current);
+    if (translation === undefined || translation === current) return;
+    entries[name] = { original: current, translation };
+    replaced.set(node, entries);
+    write(translation);
+  } else if (entries[name]?.translation === current) {
+    write(entries[name].original);
   }
 };
 
-const owned = (element) => !element.closest(OTHERS) || Boolean(element.closest(OWN));
-const chosen = (element) => element.closest('[role="option"]');
+const belongsToStreamlit = (element) => !element.closest(CONTENT_PARTS) || Boolean(element.closest(STREAMLIT_PARTS));
+const isInOption = (element) => element.closest('[role="option"]');
 
-const text = (node) => {
+const translateText = (node) => {
   const parent = node.parentElement;
-  if (!parent || !owned(parent)) return;
-  if (chosen(parent) && !/^(Select |Add: |Past |None$)/.test(node.data) && chinese) return;
-  swap(node, "text", node.data, (told) => { node.data = told; });
+  if (!parent || !belongsToStreamlit(parent)) return;
+  if (isInOption(parent) && !/^(Select |Add: |Past |None$)/.test(node.data) && isChinese) return;
+  translate(node, "text", node.data, (value) => { node.data = value; });
 };
 
-const attribute = (element, name) => {
-  if (name !== "placeholder" && !owned(element) && !element.matches('[role="img"]')) return;
-  swap(element, name, element.getAttribute(name), (told) => element.setAttribute(name, told));
+const translateAttribute = (element, name) => {
+  if (name !== "placeholder" && !belongsToStreamlit(element) && !element.matches('[role="img"]')) return;
+  translate(element, name, element.getAttribute(name), (value) => element.setAttribute(name, value));
 };
 
-const visit = (root) => {
-  if (root.nodeType === Node.TEXT_NODE) return text(root);
+const translateTree = (root) => {
+  if (root.nodeType === Node.TEXT_NODE) return translateText(root);
   if (root.nodeType !== Node.ELEMENT_NODE || root.closest(".sl-answer, canvas")) return undefined;
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
   for (let node = root; node; node = walker.nextNode()) {
-    if (node.nodeType === Node.TEXT_NODE) text(node);
-    else for (const name of NAMES) if (node.hasAttribute(name)) attribute(node, name);
+    if (node.nodeType === Node.TEXT_NODE) translateText(node);
+    else for (const name of TRANSLATED_ATTRIBUTES) if (node.hasAttribute(name)) translateAttribute(node, name);
   }
   return undefined;
 };
 
-const look = () => {
-  waiting = false;
-  const lang = tongue();
+let isUpdateScheduled = false;
+
+const updateLanguage = () => {
+  isUpdateScheduled = false;
+  const lang = pageLanguage();
   if (document.documentElement.lang === lang) return;
   document.documentElement.lang = lang;
-  if (chinese === (lang === "zh-CN")) return;
-  chinese = lang === "zh-CN";
-  visit(document.body);
+  if (isChinese === (lang === "zh-CN")) return;
+  isChinese = lang === "zh-CN";
+  translateTree(document.body);
 };
 
-let waiting = false;
 new MutationObserver((records) => {
-  if (chinese && words) {
+  if (isChinese && words) {
     for (const record of records) {
-      if (record.type === "childList") record.addedNodes.forEach(visit);
-      else if (record.type === "characterData") text(record.target);
-      else attribute(record.target, record.attributeName);
+      if (record.type === "childList") record.addedNodes.forEach(translateTree);
+      else if (record.type === "characterData") translateText(record.target);
+      else translateAttribute(record.target, record.attributeName);
     }
   }
-  if (waiting) return;
-  waiting = true;
-  requestAnimationFrame(look);
+  if (isUpdateScheduled) return;
+  isUpdateScheduled = true;
+  requestAnimationFrame(updateLanguage);
 }).observe(document.body, {
-  childList: true, subtree: true, characterData: true, attributes: true, attributeFilter: NAMES,
+  childList: true, subtree: true, characterData: true, attributes: true, attributeFilter: TRANSLATED_ATTRIBUTES,
 });
 
-// A folder that is dropped keeps the paths of its files, as one that is chosen does: the box for files
-// knows where each of them lay, but sends the name that the browser gives, which is the last part.
-const path = Object.getOwnPropertyDescriptor(File.prototype, "webkitRelativePath");
-if (path?.get && path.configurable) {
+// Streamlit's uploader uploads a file under its `webkitRelativePath`, which browsers set for a chosen
+// folder but not for a dropped one. For a dropped folder the uploader itself adds `relativePath` to each
+// file, so that path is returned instead.
+const relativePath = Object.getOwnPropertyDescriptor(File.prototype, "webkitRelativePath");
+if (relativePath?.get && relativePath.configurable) {
   Object.defineProperty(File.prototype, "webkitRelativePath", {
-    ...path,
+    ...relativePath,
     get() {
-      const told = path.get.call(this) || (typeof this.relativePath === "string" ? this.relativePath : "");
-      const clean = told.replace(/^\.?\/+/, "");
-      return clean.includes("/") ? clean : path.get.call(this);
+      const browserPath = relativePath.get.call(this);
+      const path = browserPath || (typeof this.relativePath === "string" ? this.relativePath : "");
+      const clean = path.replace(/^\.?\/+/, "");
+      return clean.includes("/") ? clean : browserPath;
     },
   });
 }
 
-// The menu's entry of the page that is shown leads to the start of that page. Streamlit would draw the page
-// again with the address as it is; a step of the history without its parameters is what the server takes for
-// leaving. The language stays.
+// A click on the menu entry of the current page leads to the start of that page. Streamlit would redraw
+// the page at its address with all parameters. Instead, a step of the browser history without them is
+// made, which the server takes for leaving the run; only the language stays.
 addEventListener("click", (event) => {
   const entry = event.target.closest?.('[data-testid="stSidebarNavLink"][aria-current="page"]');
   if (!entry || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;

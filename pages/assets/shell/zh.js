@@ -1,5 +1,5 @@
-// What Streamlit says itself, which it says in English alone, in Chinese: exact texts, and patterns.
-// The texts are those of its front end, version 1.67; one that is not here stays as it is.
+// Chinese for the texts of Streamlit's interface, which is English only: exact texts, and patterns.
+// The texts are those of its front end, version 1.67; a text that is missing here stays English.
 
 globalThis.sightlineWords = {
   exact: {
