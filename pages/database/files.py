@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 import research
-from pages.run.query_rows import CHOSEN_DATABASE_KEY
+from pages.run.query_rows import DATABASE_WIDGET_KEY
 from pages.shared import errors
 from pages.shared.background import run_with_progress
 from pages.shared.escaping import escape_markdown
@@ -39,7 +39,7 @@ def draw() -> None:
         st.caption(t("files.limit", size=MAX_FILE_MEGABYTES))
         if files:
             with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
-                draw_recognized_tables(files, Path(folder))
+                _draw_detected_tables(files, Path(folder))
         for upload in uploads:
             with errors.catch_row_errors():
                 _draw_upload(upload)
@@ -55,7 +55,7 @@ def _write_files(uploaded_files: list[Any], folder: Path) -> list[Path]:
     return paths
 
 
-def draw_recognized_tables(uploaded_files: list[Any], folder: Path) -> None:
+def _draw_detected_tables(uploaded_files: list[Any], folder: Path) -> None:
     """Draw the detected tables with correction fields, and the button that loads them."""
     sources: list[tuple[Path, tuple[FileTable, ...]]] = []
     for n, (file, path) in enumerate(zip(uploaded_files, _write_files(uploaded_files, folder), strict=True)):
@@ -76,7 +76,7 @@ def draw_recognized_tables(uploaded_files: list[Any], folder: Path) -> None:
             st.error(escape_markdown(error.message_in(current_language())))
             return
         st.session_state.table_lot += 1
-        st.session_state[CHOSEN_DATABASE_KEY] = upload.database
+        st.session_state[DATABASE_WIDGET_KEY] = upload.database
         st.rerun()
 
 
@@ -98,6 +98,7 @@ def _load_files(sources: Sequence[tuple[Path, tuple[FileTable, ...]]]) -> Upload
 
 
 def _draw_header_correction(table: FileTable, key: str) -> Correction:
+    """Draw the name of a table and a field for its header row. Return that as a correction."""
     sheet = f" · {escape_markdown(table.sheet, 60)}" if table.sheet else ""
     st.markdown(f"**{escape_markdown(table.file, 80)}**{sheet}")
     header = st.number_input(
@@ -113,14 +114,14 @@ def _draw_header_correction(table: FileTable, key: str) -> Correction:
 
 def _draw_column_correction(table: FileTable, correction: Correction, key: str) -> Correction:
     """Draw an editor for names and types of a table's columns. Return the extended correction."""
-    firsts = table.sample[0] if table.sample else ()
-    shown = pd.DataFrame(
+    first_row = table.sample[0] if table.sample else ()
+    rows = pd.DataFrame(
         [
             {
                 "heading": column.heading,
                 "name": column.name,
                 "type": value_label("type", column.type),
-                "first": firsts[n] if n < len(firsts) else "",
+                "first": first_row[n] if n < len(first_row) else "",
             }
             for n, column in enumerate(table.columns)
         ]
@@ -128,7 +129,7 @@ def _draw_column_correction(table: FileTable, correction: Correction, key: str) 
     types = {t(f"type.{kind}"): kind for kind in COLUMN_TYPES}
     text = st.column_config.TextColumn
     edited = st.data_editor(
-        shown,
+        rows,
         hide_index=True,
         key=f"columns_{key}_{correction.header}",
         disabled=["heading", "first"],

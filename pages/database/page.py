@@ -33,21 +33,21 @@ MAX_LISTED_TABLES = 20  # a database with more shows one table at a time
 
 
 def choose_database(entries: Sequence[DatabaseEntry]) -> DatabaseEntry:
-    """Draw the choice of a database. Return the selected or else the default one."""
+    """Draw the choice of a database and warnings about unusable ones. Return the selected or else the default one."""
     usable = {entry.name: entry for entry in entries if not entry.wrong}
     default = next(name for name, entry in usable.items() if entry.default)
-    if st.session_state.get(query_rows.CHOSEN_DATABASE_KEY) not in usable:
-        st.session_state[query_rows.CHOSEN_DATABASE_KEY] = st.session_state.get(query_rows.KEPT_DATABASE_KEY, "")
-    if st.session_state[query_rows.CHOSEN_DATABASE_KEY] not in usable:
-        st.session_state[query_rows.CHOSEN_DATABASE_KEY] = default
+    if st.session_state.get(query_rows.DATABASE_WIDGET_KEY) not in usable:
+        st.session_state[query_rows.DATABASE_WIDGET_KEY] = st.session_state.get(query_rows.LAST_DATABASE_KEY, "")
+    if st.session_state[query_rows.DATABASE_WIDGET_KEY] not in usable:
+        st.session_state[query_rows.DATABASE_WIDGET_KEY] = default
     if len(usable) > 1:
         st.selectbox(
             t("database.choice"),
             list(usable),
-            key=query_rows.CHOSEN_DATABASE_KEY,
+            key=query_rows.DATABASE_WIDGET_KEY,
             format_func=lambda name: choice_label(usable[name]),
         )
-    chosen = st.session_state[query_rows.KEPT_DATABASE_KEY] = st.session_state[query_rows.CHOSEN_DATABASE_KEY]
+    chosen = st.session_state[query_rows.LAST_DATABASE_KEY] = st.session_state[query_rows.DATABASE_WIDGET_KEY]
     if len(usable) == 1:
         st.caption(t("database.which", name=escape_markdown(database_label(usable[chosen]))))
     elif description := usable[chosen].description.get(current_language(), ""):
@@ -84,7 +84,7 @@ def draw_form(entry: DatabaseEntry) -> None:
 
     Only the shipped database gets example placeholders, because its tables are known.
     """
-    is_own = entry.kind != "shipped"
+    is_shipped = entry.kind == "shipped"
     st.session_state.setdefault("database_mode", st.session_state.get("database_kept_mode", "question"))
     mode = st.segmented_control(
         t("database.mode"),
@@ -99,9 +99,9 @@ def draw_form(entry: DatabaseEntry) -> None:
     key = "database_sql" if is_sql else "database_question"
     if is_sql:  # keep a statement for further editing, but no question
         st.session_state.setdefault(key, st.session_state.get("database_kept_sql", ""))
-        hint = t("database.sql_own") if is_own else t("database.sql_placeholder")
+        hint = t("database.sql_placeholder" if is_shipped else "database.sql_own")
     else:
-        hint = "" if is_own else t("database.placeholder")
+        hint = t("database.placeholder") if is_shipped else ""
     with st.form("database", border=False, enter_to_submit=True):
         text = st.text_area(
             t(INPUT_MODES[mode]), key=key, placeholder=hint, label_visibility="collapsed", height=150 if is_sql else 84
@@ -119,7 +119,7 @@ def draw_form(entry: DatabaseEntry) -> None:
     if submitted:
         if is_sql:
             st.session_state.database_kept_sql = text
-        query_rows.ask(text, entry.name, typed=is_sql)
+        query_rows.start_database_run(text, entry.name, is_statement=is_sql)
 
 
 def draw_examples() -> None:
@@ -139,22 +139,24 @@ def draw_examples() -> None:
             )
 
 
-def draw_writer(*, is_own: bool) -> None:
-    """Draw a note that says which model, if any, writes the SQL."""
+def draw_model_note(*, is_shipped: bool) -> None:
+    """Draw a note that names the model that writes the SQL, or says what is possible without one."""
     services = get_application().services_for(current_owner())
     if services.models:
-        key = "database.model_own" if is_own else "database.model"
+        key = "database.model" if is_shipped else "database.model_own"
         st.caption(t(key, write=escape_markdown(services.models.model_name("plan"))))
         return
-    st.caption(t("database.rules_own") if is_own else t("database.rules"))
-    if is_own or services.has_idle_model:
-        st.caption(t("nothing.idle") if services.has_idle_model else t("nothing.model"))
+    st.caption(t("database.rules" if is_shipped else "database.rules_own"))
+    if services.has_idle_model:
+        st.caption(t("nothing.idle"))
+    elif not is_shipped:
+        st.caption(t("nothing.model"))
 
 
 # Confirmed statements
 
 
-def draw_confirmed(database: str) -> None:
+def draw_confirmed_statements(database: str) -> None:
     """Draw the confirmed questions and statements, with buttons to ask again, edit or remove."""
     pairs = get_application().databases.confirmed_statements(database=database, owner=current_owner())
     if not pairs:
@@ -168,7 +170,7 @@ def draw_confirmed(database: str) -> None:
                 st.code(sql, language="sql", wrap_lines=True)
                 with st.container(horizontal=True):
                     if st.button(t("database.again"), key=f"ask_{n}", icon=":material/replay:"):
-                        query_rows.ask(question, database, typed=False)
+                        query_rows.start_database_run(question, database, is_statement=False)
                     if st.button(t("rows.edit"), key=f"edit_pair_{n}", icon=":material/edit:"):
                         query_rows.open_editor(sql, database)
                     st.button(
@@ -185,7 +187,7 @@ def draw_confirmed(database: str) -> None:
 # Schema
 
 
-def draw_tables(schema: DatabaseSchema) -> None:
+def draw_schema(schema: DatabaseSchema) -> None:
     draw_schema_warnings(schema)
     if schema.failure:
         return
@@ -260,7 +262,7 @@ def main() -> None:
     statement = st.session_state.pop(query_rows.EDITED_STATEMENT_KEY, None)
     if statement is not None:
         st.session_state.database_mode = "sql"
-        st.session_state.database_sql, st.session_state[query_rows.CHOSEN_DATABASE_KEY] = statement
+        st.session_state.database_sql, st.session_state[query_rows.DATABASE_WIDGET_KEY] = statement
     selected_run = run_navigation.current_run()
     if selected_run is not None:
         view.draw(selected_run)
@@ -269,14 +271,14 @@ def main() -> None:
     files.draw()
     entry = choose_database(get_application().databases.all(owner=current_owner()))
     draw_form(entry)
-    is_own = entry.kind != "shipped"
-    if not is_own and st.session_state.database_mode == "question":
+    is_shipped = entry.kind == "shipped"
+    if is_shipped and st.session_state.database_mode == "question":
         draw_examples()
-    draw_writer(is_own=is_own)
-    draw_confirmed(entry.name)
-    if is_own:
+    draw_model_note(is_shipped=is_shipped)
+    draw_confirmed_statements(entry.name)
+    if not is_shipped:
         semantic_model_editor.draw(entry.name)
-    draw_tables(get_application().databases.schema(entry.name, owner=current_owner()))
+    draw_schema(get_application().databases.schema(entry.name, owner=current_owner()))
 
 
 main()

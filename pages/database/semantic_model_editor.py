@@ -44,7 +44,6 @@ def _save(text: str | SemanticModel, database: str) -> None:
     if reason:
         st.error(t("meaning.refused", why=escape_markdown(reason, 400)))
         return
-    st.session_state.meaning_saved = True
     st.rerun()
 
 

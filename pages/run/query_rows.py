@@ -36,9 +36,9 @@ from research import (
 )
 
 SQL_TOOL = "sql"  # search tool whose query is an SQL statement
-EDITED_STATEMENT_KEY = "database_edit"  # statement and database that the database page opens with
-CHOSEN_DATABASE_KEY = "database_chosen"  # name of the selected database, and key of its widget
-KEPT_DATABASE_KEY = "database_kept"  # the same name; Streamlit deletes the other with its widget
+EDITED_STATEMENT_KEY = "database_edit"  # statement and database to open the database page with
+DATABASE_WIDGET_KEY = "database_chosen"  # of the select box with the name of the database
+LAST_DATABASE_KEY = "database_kept"  # copy of that name; Streamlit deletes values of widgets that are not drawn
 LAST_RUN_KEY = "last_database"  # run that the database page showed last
 NULL_TEXT = "–"
 MAX_EXPORT_ROWS = 1_000_000
@@ -54,14 +54,14 @@ def draw(report: Report) -> None:
     if any(finding.reason == "no model" for finding in report.findings):
         _draw_alternatives(report.run.id[:8], database)
     findings = [item for item in report.findings if item.rows or item.steps or item.task.tool == SQL_TOOL]
-    part = 0  # number of the result among those with rows
+    part = 0  # number of the result among those with rows, as in the names of export files
     for n, finding in enumerate(findings):
         key = f"{report.run.id[:8]}_{n}"
         if len(findings) > 1 or finding.task.query != report.run.question:
             layout.draw_section_title(f":material/database: {escape_markdown(finding.task.query, 200)}")
         if finding.rows and finding.rows.rows:
             name = f"{export_file_name(report, '')[:-1]}-rows{n + 1 if n else ''}"
-            if not (finding.rows.truncated and _draw_further_page(finding.rows, key, database)):
+            if not (finding.rows.truncated and _draw_later_page(finding.rows, key, database)):
                 _draw_table(finding, finding.rows, key, report.run.id[:8])
             part += 1
             _draw_row_downloads(report, part, name, key)
@@ -78,15 +78,17 @@ def draw(report: Report) -> None:
         _draw_steps(finding, key)
 
 
-def ask(text: str, database: str, *, typed: bool) -> None:
-    """Start a run with a question to a database, or with SQL if `typed`, and show it."""
+def start_database_run(text: str, database: str, *, is_statement: bool) -> None:
+    """Start a run with a question to a database or with an SQL statement, and show the run."""
     with run_navigation.catch_start_errors():
-        run = get_application().start_database_run(text, is_statement=typed, database=database, owner=current_owner())
+        run = get_application().start_database_run(
+            text, is_statement=is_statement, database=database, owner=current_owner()
+        )
         run_navigation.open_run(run)
 
 
 def _draw_alternatives(key: str, database: str) -> None:
-    """Offer what needs no model: confirmed questions, examples and an SQL editor."""
+    """Draw what can be asked without a model: confirmed questions, examples and an SQL editor."""
     questions = [
         question
         for question, _ in get_application().databases.confirmed_statements(database=database, owner=current_owner())
@@ -98,7 +100,7 @@ def _draw_alternatives(key: str, database: str) -> None:
             if st.button(
                 escape_markdown(question, 300), key=f"saved_{n}_{key}", type="tertiary", icon=":material/replay:"
             ):
-                ask(question, database, typed=False)
+                start_database_run(question, database, is_statement=False)
     if st.button(t("rows.write"), key=f"write_sql_{key}", icon=":material/edit:"):
         open_editor("", database)
 
@@ -107,21 +109,21 @@ def _draw_alternatives(key: str, database: str) -> None:
 
 
 def _draw_table(finding: Finding, query_result: QueryResult, key: str, map_key: str) -> None:
-    places = row_place_ids(finding)
+    place_ids = row_place_ids(finding)
     table_key = f"rows_{key}"
-    _select_row_of_map(places, table_key, map_key)
+    _select_row_of_map(place_ids, table_key, map_key)
     chosen = _draw_rows(
         query_result,
         table_key,
         # The map shows the coordinates, so they come last.
-        puts_coordinates_last=bool(places) and finding.task.tool != SQL_TOOL,
-        on_select=lambda: _select_place_of_row(places, table_key, map_key),
+        puts_coordinates_last=bool(place_ids) and finding.task.tool != SQL_TOOL,
+        on_select=lambda: _select_place_of_row(place_ids, table_key, map_key),
         selection_mode=["single-row", "single-cell"],
     )
     if chosen.selection.rows:
         _draw_selected_row(localise_rows(query_result, current_language()), chosen.selection.rows[0])
     st.caption(table_caption(query_result))
-    if places:
+    if place_ids:
         st.caption(t("rows.pick"))
 
 
@@ -143,10 +145,11 @@ def _draw_rows(query_result: QueryResult, key: str, *, puts_coordinates_last: bo
     )
 
 
-def _draw_further_page(query_result: QueryResult, key: str, database: str) -> bool:
-    """Draw a page of further rows; return False on page 1, which is the result of the run.
+def _draw_later_page(query_result: QueryResult, key: str, database: str) -> bool:
+    """Draw the choice of a page of rows, and any page but the first. Return False on the first page.
 
-    The page is read from the database now and is not stored with the run.
+    The first page is the stored result of the run. Later pages are read from the database now and are not
+    stored.
     """
     page_number = st.number_input(
         t("rows.page"),
@@ -232,7 +235,7 @@ def _draw_selected_row(query_result: QueryResult, row_index: int) -> None:
 
 
 def row_place_ids(finding: Finding) -> dict[int, str]:
-    """Return the place id of each row that has a place, by row index from 0."""
+    """Return the ids of the places of rows, by row index from 0."""
     count = len(finding.rows.rows) if finding.rows else 0
     place_ids: dict[int, str] = {}
     for item in finding.evidence:
@@ -243,19 +246,19 @@ def row_place_ids(finding: Finding) -> dict[int, str]:
     return place_ids
 
 
-def _select_row_of_map(places: dict[int, str], key: str, map_key: str) -> None:
+def _select_row_of_map(place_ids: dict[int, str], key: str, map_key: str) -> None:
     """Select the row of the place picked on the map since the table was last drawn."""
     place_id = maps.selected_place_id(map_key)
-    if not places or place_id == st.session_state.get(f"{key}_place", ""):
+    if not place_ids or place_id == st.session_state.get(f"{key}_place", ""):
         return
     st.session_state[f"{key}_place"] = place_id
-    row_index = next((row for row, place in places.items() if place == place_id), None)
+    row_index = next((row for row, id_ in place_ids.items() if id_ == place_id), None)
     rows = [] if row_index is None else [row_index]
     st.session_state[f"{key}_cells"] = []
     st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
 
 
-def _select_place_of_row(places: dict[int, str], key: str, map_key: str) -> None:
+def _select_place_of_row(place_ids: dict[int, str], key: str, map_key: str) -> None:
     """Select on the map the place of the row that was selected by its box or one of its cells."""
     selection = st.session_state[key]["selection"]
     rows, cells = list(selection["rows"]), list(selection["cells"])
@@ -265,10 +268,10 @@ def _select_place_of_row(places: dict[int, str], key: str, map_key: str) -> None
     st.session_state[f"{key}_cells"] = cells
     if (rows, cells) != (list(selection["rows"]), list(selection["cells"])):
         st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": cells}}
-    place = places.get(rows[0], "") if rows else ""
-    if places and place != maps.selected_place_id(map_key):
-        st.session_state[f"{key}_place"] = place
-        maps.select_place(map_key, place)
+    place_id = place_ids.get(rows[0], "") if rows else ""
+    if place_ids and place_id != maps.selected_place_id(map_key):
+        st.session_state[f"{key}_place"] = place_id
+        maps.select_place(map_key, place_id)
 
 
 def _column_configs(query_result: QueryResult, headings: Sequence[str]) -> dict[int, Any]:
@@ -320,7 +323,7 @@ def table_caption(query_result: QueryResult) -> str:
 
 
 def coverage_text(query_result: QueryResult) -> str:
-    """Return for how many rows the columns compared by the statement have a known value."""
+    """Return one line with the number of rows in which the compared columns have a value."""
     facts = []
     for coverage in localise_rows(query_result, current_language()).coverage:
         name = t("mark.list").join(escape_markdown(column, 40) for column in coverage.columns)
@@ -391,7 +394,7 @@ def open_editor(sql: str, database: str) -> None:
 
 
 def _draw_confirmation(finding: Finding, sql: str, key: str, database: str) -> None:
-    """Draw whether the statement is confirmed for its question, and a button to change that."""
+    """Draw a badge if the statement is confirmed for its question, and a button to confirm it or not."""
     question, owner = finding.task.query, current_owner()
     statements_by_question = dict(get_application().databases.confirmed_statements(database=database, owner=owner))
     was_reused = any(step.kind == "write" and step.text == steps.CONFIRMED for step in finding.steps)
@@ -427,7 +430,7 @@ def _draw_confirmation(finding: Finding, sql: str, key: str, database: str) -> N
 
 
 def _draw_steps(finding: Finding, key: str) -> None:
-    """Draw every step, with its statement where it differs from the one before."""
+    """Draw every step of a database search, with its statement unless it repeats the one before."""
     if not finding.steps:
         return
     label = t("rows.steps", n=format_number(len(finding.steps)))

@@ -21,8 +21,8 @@ SEARCH_MODES = {"auto": "settings.search_auto", "own": "settings.search_own", "o
 NARROW_KINDS = {"whole": "number", "number": "number", "model": "model", "choice": "choice"}  # drawn two in a row
 
 
-def names_in(*sections: str) -> list[str]:
-    """Return the names of the settings in some sections of the page."""
+def section_settings(*sections: str) -> list[str]:
+    """Return the names of the settings in the given sections of the page."""
     return [name for name, field in FIELDS.items() if field.variable.form and field.variable.form.section in sections]
 
 
@@ -37,7 +37,7 @@ def field_value(name: str) -> Any:
 
 
 def read_field(name: str) -> str:
-    """Return the value in a setting's field as text, as in the environment."""
+    """Return the value in a setting's field in the text form of environment variables."""
     kind, value = FIELDS[name].kind, field_value(name)
     if kind in ("whole", "number"):
         return f"{value:.12g}"
@@ -51,16 +51,16 @@ def read_field(name: str) -> str:
     return str(value or "")
 
 
-def confirm_change(message_key: str) -> None:
-    """Show a toast, and reset the fields to the saved values."""
+def finish_change(message_key: str) -> None:
+    """Reset all fields to the saved values and show a toast. `message_key` is its text."""
     st.session_state.settings_round = st.session_state.get("settings_round", 0) + 1
     st.session_state.pop("limits", None)  # the next question starts with the new defaults
     st.session_state.settings_wrong = {}
     st.toast(t(message_key), icon=":material/check:")
 
 
-def problem_message(name: str) -> str:
-    """Return the message key for an invalid value."""
+def problem_message_key(name: str) -> str:
+    """Return the message key for an invalid value of a setting."""
     return "settings.wrong_model" if FIELDS[name].kind == "model" else "settings.wrong_value"
 
 
@@ -75,7 +75,7 @@ def draw_field_note(name: str, choice: SettingChoice | None = None) -> None:
 
 
 def describe_value(name: str, value: str) -> str:
-    """Describe the value of a setting."""
+    """Return the value of a setting as safe Markdown in the visitor's language."""
     field, form = FIELDS[name], FIELDS[name].variable.form
     if form and form.section == "limits":
         return t("settings.unlimited") if float(value) == 0 else escape_markdown(value)
@@ -86,7 +86,7 @@ def describe_value(name: str, value: str) -> str:
     if field.kind == "providers" and value in SEARCH_MODES:
         return t(SEARCH_MODES[value])
     if field.kind in ("sources", "providers"):
-        names = [escape_markdown(source_name(name)) for name in value.split(",") if name]
+        names = [escape_markdown(source_name(source)) for source in value.split(",") if source]
         return ", ".join(names) or t("settings.everything")
     return escape_markdown(value) or t("settings.nothing")
 
@@ -112,7 +112,7 @@ class SectionFields:
 
     def draw(self, section: str) -> None:
         """Draw the fields of a section, narrow ones in rows of two."""
-        for kind, group in groupby(names_in(section), lambda name: NARROW_KINDS.get(FIELDS[name].kind)):
+        for kind, group in groupby(section_settings(section), lambda name: NARROW_KINDS.get(FIELDS[name].kind)):
             names = list(group)
             size = 2 if kind else 1
             for start in range(0, len(names), size):

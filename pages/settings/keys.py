@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.settings.fields import FIELDS, confirm_change, draw_field_note, field_value, widget_key
+from pages.settings.fields import FIELDS, draw_field_note, field_value, finish_change, widget_key
 from pages.shared import failure_display, login
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import current_language, format_duration, setting_help, setting_label, t
@@ -24,7 +24,7 @@ from research import (
     get_application,
 )
 
-TESTED_KEY_NAME = "settings_testing"  # in the session: name of the key to be tested
+PENDING_TEST_KEY = "settings_testing"  # in the session: name of the setting whose test was requested
 TEST_OUTCOMES = {  # message, colour and icon by outcome of a key test
     "works": ("settings.test_works", "green", ":material/check_circle:"),
     "refused": ("settings.test_refused", "red", ":material/block:"),
@@ -33,7 +33,7 @@ TEST_OUTCOMES = {  # message, colour and icon by outcome of a key test
     "unreached": ("settings.test_unreached", "orange", ":material/cloud_off:"),
     "unlisted": ("settings.test_unlisted", "orange", ":material/help:"),
 }
-KEY_PLACE_COLORS = {"session": "green", "machine": "green", "environment": "blue", "none": "gray"}
+KEY_LOCATION_COLORS = {"session": "green", "machine": "green", "environment": "blue", "none": "gray"}
 
 
 def _settings() -> Settings:
@@ -46,7 +46,7 @@ def _providers() -> Sequence[Any]:
 
 
 def save_keys(names: Sequence[str]) -> dict[str, str]:
-    """Save the typed keys. Return a message key per invalid name.
+    """Save the typed keys. Return the message key of the problem by invalid name.
 
     The typed values are removed from the session in any case.
     """
@@ -60,10 +60,10 @@ def save_keys(names: Sequence[str]) -> dict[str, str]:
         wrong = get_application().preferences.add_keys(values, remember=remember, owner=current_owner())
     except OSError:
         wrong = {"remember": ""}
-    return {name: "settings.keys_unsaved" if name == "remember" else _key_problem_message(name) for name in wrong}
+    return {name: "settings.keys_unsaved" if name == "remember" else _problem_message_key(name) for name in wrong}
 
 
-def _key_problem_message(name: str) -> str:
+def _problem_message_key(name: str) -> str:
     """Return the message key for an invalid key or address."""
     is_address = any(name == provider.address for provider in _providers())
     return "settings.wrong_address" if is_address else "settings.wrong_key"
@@ -76,7 +76,7 @@ def forget_key(name: str) -> None:
     except OSError:
         st.session_state.settings_wrong = {"remember": "settings.keys_unsaved"}
     else:
-        confirm_change("settings.key_forgotten")
+        finish_change("settings.key_forgotten")
 
 
 def find_provider(setting: str) -> Any:
@@ -112,12 +112,15 @@ def key_purpose(name: str) -> str:
     return t("settings.provider_key_for", prefix=provider.name, setting=name) + hint
 
 
-def choose_keys(states: Sequence[KeyStatus]) -> list[KeyStatus]:
-    """Return the usual and the set keys, and those of the provider selected in the drawn list."""
-    usual = [state for state in states if state.name in FIELDS or state.location != "none"]
-    rest = {find_provider(state.name).name for state in states if state not in usual}
+def choose_keys(statuses: Sequence[KeyStatus]) -> list[KeyStatus]:
+    """Draw a choice of further providers. Return the keys to list.
+
+    These are the keys with a field of their own, the keys that are set, and those of the chosen provider.
+    """
+    listed = [status for status in statuses if status.name in FIELDS or status.location != "none"]
+    rest = {find_provider(status.name).name for status in statuses if status not in listed}
     if not rest:
-        return usual
+        return listed
     titles = {provider.name: provider.title for provider in _providers() if provider.name in rest}
     picked = st.selectbox(
         t("settings.provider_more"),
@@ -127,40 +130,42 @@ def choose_keys(states: Sequence[KeyStatus]) -> list[KeyStatus]:
         placeholder=t("settings.provider_pick"),
         format_func=titles.__getitem__,
     )
-    more = [state for state in states if state not in usual and find_provider(state.name).name == picked]
-    return [*usual, *more]
+    more = [status for status in statuses if status not in listed and find_provider(status.name).name == picked]
+    return [*listed, *more]
 
 
 def request_key_test(name: str) -> None:
     """Request a test of a key for the next drawing of the page."""
-    st.session_state[TESTED_KEY_NAME] = name
+    st.session_state[PENDING_TEST_KEY] = name
 
 
-def draw_key_test(state: KeyStatus, names: Sequence[str]) -> None:
+def draw_key_test(status: KeyStatus, names: Sequence[str]) -> None:
     """Run a requested test of the typed key, or else of the stored one, and draw the outcome.
 
     The typed key stays in its field and is not saved.
     """
-    if st.session_state.get(TESTED_KEY_NAME) != state.name:
+    if st.session_state.get(PENDING_TEST_KEY) != status.name:
         return
-    del st.session_state[TESTED_KEY_NAME]
+    del st.session_state[PENDING_TEST_KEY]
     typed = {name: text for name in names if (text := str(field_value(name) or "").strip())}
     # A key of the server belongs to its operator, who pays for tests: nobody else may test it.
-    is_testable = state.location != "none" and not (state.location == "environment" and login.read_config().is_required)
-    if state.name not in typed and not is_testable:
+    is_testable = status.location != "none" and not (
+        status.location == "environment" and login.read_config().is_required
+    )
+    if status.name not in typed and not is_testable:
         st.caption(t("settings.test_none"))
         return
     try:
         with st.spinner(t("settings.testing")):
-            check = get_application().check_key(state.name, typed_values=typed, owner=current_owner())
+            check = get_application().check_key(status.name, typed_values=typed, owner=current_owner())
     except SettingError:
-        st.error(t(_key_problem_message(state.name)))
+        st.error(t(_problem_message_key(status.name)))
         return
-    message_key, colour, icon = TEST_OUTCOMES[test_outcome(check)]
-    is_address = state.name in {provider.address for provider in _providers()}
+    message_key, colour, icon = TEST_OUTCOMES[classify_check(check)]
+    is_address = status.name in {provider.address for provider in _providers()}
     message_key = "settings.test_answers" if is_address and not check.failure else message_key
     st.markdown(f":{colour}[{icon}] {t(message_key, seconds=format_duration(check.seconds))}")
-    if state.name in typed:
+    if status.name in typed:
         st.caption(t("settings.test_unsaved"))
     if failure := check.failure:
         if failure.reason != "no key":  # reported by the line above
@@ -168,7 +173,7 @@ def draw_key_test(state: KeyStatus, names: Sequence[str]) -> None:
         failure_display.draw_details([failure.message])
 
 
-def test_outcome(check: ConnectionCheck) -> str:
+def classify_check(check: ConnectionCheck) -> str:
     """Return the key of `TEST_OUTCOMES` for a connection check."""
     if check.failure is None:
         return "works"
@@ -179,44 +184,44 @@ def test_outcome(check: ConnectionCheck) -> str:
     return "quota" if check.failure.reason == "quota" else "unreached"
 
 
-def draw_key(state: KeyStatus, names: Sequence[str]) -> None:
+def draw_key(status: KeyStatus, names: Sequence[str]) -> None:
     """Draw one key: location, purpose, field for a new value, buttons to test and forget it."""
-    is_own = state.location in ("session", "machine")
-    with st.container(key=f"a_key_{state.name}", gap="small"):
+    is_own = status.location in ("session", "machine")
+    with st.container(key=f"a_key_{status.name}", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{key_title(state.name)}**", width="content")
-            st.badge(t(f"settings.key_{state.location}"), color=KEY_PLACE_COLORS[state.location])
-        st.caption(key_purpose(state.name))
+            st.markdown(f"**{key_title(status.name)}**", width="content")
+            st.badge(t(f"settings.key_{status.location}"), color=KEY_LOCATION_COLORS[status.location])
+        st.caption(key_purpose(status.name))
         with st.container(horizontal=True, vertical_alignment="bottom"):
             st.text_input(
-                t("settings.key_new", name=state.name),
+                t("settings.key_new", name=status.name),
                 type="password",
                 autocomplete="off",
-                key=widget_key(state.name),
+                key=widget_key(status.name),
                 max_chars=400,
                 label_visibility="collapsed",
                 placeholder=t("settings.key_replace") if is_own else None,
             )
             st.form_submit_button(
                 t("settings.test"),
-                key=f"test_{state.name}",
+                key=f"test_{status.name}",
                 icon=":material/network_check:",
-                help=t("settings.test_help" if is_free_test(state.name) else "settings.test_help_paid"),
+                help=t("settings.test_help" if is_free_test(status.name) else "settings.test_help_paid"),
                 on_click=request_key_test,
-                args=(state.name,),
+                args=(status.name,),
             )
             if is_own:
                 st.form_submit_button(
                     t("settings.key_forget"),
-                    key=f"forget_{state.name}",
+                    key=f"forget_{status.name}",
                     icon=":material/delete:",
                     on_click=forget_key,
-                    args=(state.name,),
+                    args=(status.name,),
                 )
-        draw_field_note(state.name)
-        if state.is_refused:
+        draw_field_note(status.name)
+        if status.is_refused:
             st.warning(t("settings.key_refused"), icon=":material/block:")
-        draw_key_test(state, names)
+        draw_key_test(status, names)
 
 
 def is_free_test(name: str) -> bool:
@@ -224,14 +229,14 @@ def is_free_test(name: str) -> bool:
     return any(name in (provider.key, provider.address) for provider in _settings().providers.values())
 
 
-def draw_keys(states: Sequence[KeyStatus]) -> None:
+def draw_keys(statuses: Sequence[KeyStatus]) -> None:
     """Draw the keys and the choice to remember new ones."""
-    if not states:
+    if not statuses:
         st.info(t("settings.keys_elsewhere"))
         return
     st.caption(t("settings.keys_lead"))
-    for state in states:
-        draw_key(state, [other.name for other in states])
+    for status in statuses:
+        draw_key(status, [other.name for other in statuses])
     if login.read_config().is_required:
         st.caption(t("settings.keys_addresses"))
     st.checkbox(t("settings.remember"), key=widget_key("remember"), help=t("settings.remember_help"))

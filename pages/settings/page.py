@@ -14,11 +14,11 @@ import streamlit as st
 from pages.settings import keys
 from pages.settings.fields import (
     SectionFields,
-    confirm_change,
     field_value,
-    names_in,
-    problem_message,
+    finish_change,
+    problem_message_key,
     read_field,
+    section_settings,
     widget_key,
 )
 from pages.shared import connection_checks, layout, login
@@ -43,9 +43,9 @@ FORM_SECTIONS = ("open", "question", "report", *ADVANCED_SECTIONS)
 def save_settings(values: dict[str, str]) -> None:
     """Save settings, or note the invalid ones for display at their fields."""
     wrong = get_application().preferences.save_choices(values, owner=current_owner())
-    st.session_state.settings_wrong = {name: problem_message(name) for name in wrong}
+    st.session_state.settings_wrong = {name: problem_message_key(name) for name in wrong}
     if not wrong:
-        confirm_change("settings.saved")
+        finish_change("settings.saved")
 
 
 def save_form(key_names: Sequence[str]) -> None:
@@ -54,16 +54,16 @@ def save_form(key_names: Sequence[str]) -> None:
     Valid values are saved; the others are noted for display at their fields.
     """
     wrong = keys.save_keys(key_names)
-    values = {name: read_field(name) for name in names_in(*FORM_SECTIONS)}
+    values = {name: read_field(name) for name in section_settings(*FORM_SECTIONS)}
     if field_value("mode") == "own" and not field_value("order"):
         wrong["WEB_SEARCH"] = "settings.search_empty"
     else:
         wrong |= {
-            name: problem_message(name)
+            name: problem_message_key(name)
             for name in get_application().preferences.save_choices(values, owner=current_owner())
         }
     if not wrong:
-        confirm_change("settings.saved")
+        finish_change("settings.saved")
         return
     if set(wrong) & {*key_names, "remember"}:  # new key fields, as the typed keys are discarded
         st.session_state.settings_round = st.session_state.get("settings_round", 0) + 1
@@ -110,13 +110,13 @@ def draw_form(fields: SectionFields) -> None:
     """Draw keys, sources, effort and advanced settings in one form with one save button."""
     layout.draw_section_title(t("settings.keys"))
     statuses = get_application().preferences.key_statuses(owner=current_owner())
-    states = keys.choose_keys(statuses) if statuses else []
+    listed = keys.choose_keys(statuses) if statuses else []
     with st.form("settings", border=False, enter_to_submit=False):
-        keys.draw_keys(states)
+        keys.draw_keys(listed)
         layout.draw_section_title(t("settings.open"))
         fields.draw("open")
         draw_effort(fields)
-        wrong = bool(set(names_in(*ADVANCED_SECTIONS)) & set(st.session_state.get("settings_wrong", {})))
+        wrong = bool(set(section_settings(*ADVANCED_SECTIONS)) & set(st.session_state.get("settings_wrong", {})))
         with st.expander(t("settings.advanced"), wrong, icon=":material/tune:"):
             st.markdown(f"**{t('settings.limits')}**")
             fields.draw("limits")
@@ -127,10 +127,10 @@ def draw_form(fields: SectionFields) -> None:
             type="primary",
             key="save",
             icon=":material/save:",
-            on_click=lambda: save_form([state.name for state in states]),
+            on_click=lambda: save_form([status.name for status in listed]),
         )
     # A test with the server's keys is paid by its operator: others need a key of their own.
-    if statuses and (not login.read_config().is_required or any(s.location in ("session", "machine") for s in states)):
+    if statuses and (not login.read_config().is_required or any(s.location in ("session", "machine") for s in listed)):
         draw_connection_test()
     draw_model_providers()
 
@@ -186,7 +186,7 @@ def save_language() -> None:
     else:
         st.session_state.pop("lang", None)
         st.query_params.pop("lang", None)
-    confirm_change("settings.saved")
+    finish_change("settings.saved")
 
 
 def draw_appearance(fields: SectionFields) -> None:
@@ -217,7 +217,7 @@ def draw_appearance(fields: SectionFields) -> None:
 
 def reset_settings() -> None:
     get_application().preferences.reset_choices(owner=current_owner())
-    confirm_change("settings.reset_done")
+    finish_change("settings.reset_done")
 
 
 def draw_reset() -> None:
