@@ -59,7 +59,7 @@ def stated() -> dict[str, tuple[str, str]]:
         ),
         "uploads together": (
             "security.md",
-            f"An open page may hold up to {upload_limits.MAX_PAGE_FILES:,} files or {upload_limits.MAX_PAGE_BYTES // MEGA} MB, "
+            f"An open page may hold up to {upload_limits.MAX_SESSION_FILES:,} files or {upload_limits.MAX_SESSION_BYTES // MEGA} MB, "
             f"a browser or person up to {upload_limits.MAX_CLIENT_FILES:,} files or "
             f"{upload_limits.MAX_CLIENT_BYTES // MEGA} MB (413)",
         ),
@@ -140,4 +140,4 @@ def test_a_document_states_the_limit_of_the_code(name: str) -> None:
 def test_the_server_takes_the_largest_file_that_a_page_asks_for() -> None:
     asked = (database_page.MAX_FILE_MEGABYTES, FILE_LIMITS["size"], form.MAX_FILE_MEGABYTES)
     assert CONFIG["maxUploadSize"] == max(asked)
-    assert CONFIG["maxUploadSize"] * MB <= upload_limits.MAX_PAGE_BYTES <= upload_limits.MAX_CLIENT_BYTES
+    assert CONFIG["maxUploadSize"] * MB <= upload_limits.MAX_SESSION_BYTES <= upload_limits.MAX_CLIENT_BYTES

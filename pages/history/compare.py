@@ -49,7 +49,7 @@ def draw(run_ids: Sequence[str]) -> None:
             _draw_figures(comparison)
             _draw_sentences(comparison)
         _draw_sources(comparison)
-        _draw_limits(comparison)
+        _draw_usage(comparison)
 
 
 def _draw_run(report: Report) -> None:
@@ -108,7 +108,7 @@ def _draw_sentences(comparison: Comparison) -> None:
     layout.draw_section_title(t("compare.sentences"))
     left, right = st.columns(2, gap="large")
     removed, added, unchanged = (
-        [move.text for move in comparison.sentences_of_kind(kind)] for kind in ("gone", "came", "stayed")
+        [sentence.text for sentence in comparison.sentences_of_kind(kind)] for kind in ("gone", "came", "stayed")
     )
     with left:
         _draw_texts(t("compare.gone", n=len(removed)), removed)
@@ -153,9 +153,9 @@ def _draw_source_list(sources: Sequence[ComparedSource]) -> None:
         st.markdown(markdown_link(item.title or item.locator, item.url) + cited)
 
 
-def _draw_limits(comparison: Comparison) -> None:
+def _draw_usage(comparison: Comparison) -> None:
     layout.draw_section_title(t("compare.limits"))
-    before, after = _limit_texts(comparison.before), _limit_texts(comparison.after)
+    before, after = _usage_texts(comparison.before), _usage_texts(comparison.after)
     table = pd.DataFrame(
         [(name, before[name], after[name]) for name in before],
         columns=[t("compare.aspect"), t("compare.before"), t("compare.after")],
@@ -163,8 +163,8 @@ def _draw_limits(comparison: Comparison) -> None:
     st.dataframe(table, hide_index=True, alt=t("compare.table"))
 
 
-def _limit_texts(run: ComparedRun) -> dict[str, str]:
-    """Return what a run was allowed to use and what it used, by localised name."""
+def _usage_texts(run: ComparedRun) -> dict[str, str]:
+    """Return models, rounds, searches, sources, tokens, cost and duration of a run, by localised name."""
     return {
         t("compare.model"): ", ".join(run.models) or run.author,
         t("compare.rounds"): format_number(run.options.loops),

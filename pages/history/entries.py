@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import streamlit as st
 
 from pages.history import recycle_bin
@@ -25,16 +23,17 @@ COMPARED_RUNS_KEY = "history_ticked"  # in the session: ids of the runs selected
 def draw(entry: HistoryEntry, tags: list[str], *, is_comparing: bool) -> None:
     """Draw a conversation: one line for a single run, else its title and a line per matching run.
 
-    A conversation whose runs cannot be read gets a note instead.
+    A conversation whose runs cannot be read gets a note instead. `tags` are all tags of the owner; with
+    `is_comparing`, each run gets a box that selects it for comparison.
     """
     with errors.catch_row_errors():
         if entry.matching_turns:
-            _draw_readable(entry, entry.matching_turns[-1], tags, is_comparing=is_comparing)
+            _draw_conversation(entry, entry.matching_turns[-1], tags, is_comparing=is_comparing)
         else:
-            _draw_unreadable(entry)
+            _draw_unreadable_conversation(entry)
 
 
-def _draw_unreadable(entry: HistoryEntry) -> None:
+def _draw_unreadable_conversation(entry: HistoryEntry) -> None:
     """Draw a conversation whose runs cannot be read, with a button that deletes it."""
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key=f"line_{entry.id}"
@@ -51,7 +50,7 @@ def _draw_unreadable(entry: HistoryEntry) -> None:
     st.caption(t("history.unreadable"))
 
 
-def _draw_readable(entry: HistoryEntry, latest: HistoryTurn, tags: list[str], *, is_comparing: bool) -> None:
+def _draw_conversation(entry: HistoryEntry, latest: HistoryTurn, tags: list[str], *, is_comparing: bool) -> None:
     with st.container(key=f"entry_{entry.id}", gap="xsmall"):
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key=f"line_{entry.id}"
@@ -63,7 +62,7 @@ def _draw_readable(entry: HistoryEntry, latest: HistoryTurn, tags: list[str], *,
             with st.container(horizontal=True, vertical_alignment="center", width="content", gap="xsmall"):
                 if entry.pinned:
                     st.markdown(":material/keep:", width="content")
-                st.caption(format_time(entry.updated), width="content")
+                st.caption(format_local_time(entry.updated) if entry.updated else "–", width="content")
                 st.button(
                     "",
                     key=f"manage_{entry.id}",
@@ -100,11 +99,6 @@ def _draw_turn(turn: HistoryTurn, *, is_comparing: bool) -> None:
             run_navigation.draw_run_link(turn.run.id, question, ":material/subdirectory_arrow_right:")
             _draw_status(turn)
         _draw_hits(turn)
-
-
-def format_time(moment: datetime | None) -> str:
-    """Format a time in the visitor's time zone, or return a dash for None."""
-    return format_local_time(moment) if moment else "–"
 
 
 def _draw_facts(entry: HistoryEntry, latest: HistoryTurn) -> None:
@@ -164,25 +158,25 @@ def highlight_hit(hit: HistoryHit) -> str:
 
 
 def _draw_compare_checkbox(turn: HistoryTurn) -> None:
-    ticked = st.session_state.setdefault(COMPARED_RUNS_KEY, [])
+    compared_ids = st.session_state.setdefault(COMPARED_RUNS_KEY, [])
     run_id = turn.run.id
     st.checkbox(
         t("history.compare_tick"),
         key=f"tick_{run_id}",
         label_visibility="collapsed",
-        value=run_id in ticked,
-        disabled=len(ticked) >= 2 and run_id not in ticked,
+        value=run_id in compared_ids,
+        disabled=len(compared_ids) >= 2 and run_id not in compared_ids,
         on_change=_toggle_compared,
         args=(run_id,),
     )
 
 
 def _toggle_compared(run_id: str) -> None:
-    ticked = st.session_state.setdefault(COMPARED_RUNS_KEY, [])
-    if run_id in ticked:
-        ticked.remove(run_id)
+    compared_ids = st.session_state.setdefault(COMPARED_RUNS_KEY, [])
+    if run_id in compared_ids:
+        compared_ids.remove(run_id)
     else:
-        ticked.append(run_id)
+        compared_ids.append(run_id)
 
 
 # Management

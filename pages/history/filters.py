@@ -21,7 +21,7 @@ STATUS_GROUPS = {
 PERIODS = ("all", "today", "week", "month", "own")
 PERIOD_DAYS = {"today": 0, "week": 6, "month": 29}  # days before today
 QUERY_PARAMS = ("q", "kind", "state", "period", "from", "to", "tag", "pinned", "page")
-WIDGET_NAMES = ("filter", "kind", "state", "period", "days", "tag", "pinned")  # keys without `history_`
+WIDGET_NAMES = ("filter", "kind", "state", "period", "days", "tag", "pinned")  # their keys begin with `history_`
 
 
 def clear_filters() -> None:

@@ -6,9 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.history import compare, recycle_bin
-from pages.history import entries as history_rows
-from pages.history import filters as history_filters
+from pages.history import compare, entries, filters, recycle_bin
 from pages.shared import layout
 from pages.shared.localization import t
 from pages.shared.login import current_owner
@@ -26,15 +24,15 @@ def draw_empty_history() -> None:
         st.page_link(page_script("ask"), label=t("history.ask"), icon=":material/search:", query_params={})
 
 
-def page_number(filters: dict[str, Any]) -> int:
-    """Return the current page index, from 0. A change of filters resets it to the first page."""
+def current_page_index(filter_values: dict[str, Any]) -> int:
+    """Return the index of the current page, from 0. A change of filters leads back to the first page."""
     state = st.session_state
     if "history_page" not in state:
         requested = st.query_params.get("page", "")
         state.history_page = max(0, int(requested) - 1) if requested.isdecimal() and len(requested) < 7 else 0
-    elif state.get("history_wanted", filters) != filters:
+    elif state.get("history_wanted", filter_values) != filter_values:
         state.history_page = 0
-    state.history_wanted = filters
+    state.history_wanted = filter_values
     return int(state.history_page)
 
 
@@ -73,29 +71,29 @@ def draw_pager(page: HistoryPage, page_index: int) -> None:
 def draw_tools(bin_count: int) -> bool:
     """Draw the links to comparison and recycle bin. Return True while runs are being selected."""
     state = st.session_state
-    comparing = bool(state.get("history_comparing"))
+    is_comparing = bool(state.get("history_comparing"))
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="history_tools"
     ):
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
             st.button(
-                t("history.compare_stop") if comparing else t("history.compare"),
+                t("history.compare_stop") if is_comparing else t("history.compare"),
                 key="comparing",
                 icon=":material/compare_arrows:",
                 type="tertiary",
                 on_click=toggle_comparing,
             )
-            if comparing:
-                ticked = state.get(history_rows.COMPARED_RUNS_KEY, [])
-                if len(ticked) == 2:
+            if is_comparing:
+                compared_ids = state.get(entries.COMPARED_RUNS_KEY, [])
+                if len(compared_ids) == 2:
                     st.page_link(
                         page_script("history"),
                         label=t("history.compare_now"),
                         icon=":material/arrow_forward:",
-                        query_params={"compare": ",".join(ticked)},
+                        query_params={"compare": ",".join(compared_ids)},
                     )
                 else:
-                    st.caption(t("history.compare_pick", n=len(ticked)), width="content")
+                    st.caption(t("history.compare_pick", n=len(compared_ids)), width="content")
         if bin_count:
             st.page_link(
                 page_script("history"),
@@ -103,39 +101,41 @@ def draw_tools(bin_count: int) -> bool:
                 icon=":material/delete:",
                 query_params={"view": "bin"},
             )
-    return comparing
+    return is_comparing
 
 
 def toggle_comparing() -> None:
     st.session_state.history_comparing = not st.session_state.get("history_comparing")
-    st.session_state[history_rows.COMPARED_RUNS_KEY] = []
+    st.session_state[entries.COMPARED_RUNS_KEY] = []
 
 
 def draw_history() -> None:
     layout.draw_header(t("history.title"), t("history.lead"))
     recycle_bin.draw_undo_notice()
-    in_bin = len(get_application().runs.bin_entries(owner=current_owner()))
-    if not in_bin and not get_application().runs.search_history(limit=1, owner=current_owner()).total:
+    bin_count = len(get_application().runs.bin_entries(owner=current_owner()))
+    if not bin_count and not get_application().runs.search_history(limit=1, owner=current_owner()).total:
         draw_empty_history()
         return
     tags = list(get_application().store.history.tags(current_owner()))
-    filters = history_filters.draw(tags)
-    page_index = page_number(filters)
+    filter_values = filters.draw(tags)
+    page_index = current_page_index(filter_values)
     results = get_application().runs.search_history(
-        HistoryQuery(**filters), limit=PAGE_SIZE, offset=page_index * PAGE_SIZE, owner=current_owner()
+        HistoryQuery(**filter_values), limit=PAGE_SIZE, offset=page_index * PAGE_SIZE, owner=current_owner()
     )
     if page_index and not results.entries:  # the entries of this page were deleted
         st.session_state.history_page = page_index = 0
-        results = get_application().runs.search_history(HistoryQuery(**filters), limit=PAGE_SIZE, owner=current_owner())
-    comparing = draw_tools(in_bin)
+        results = get_application().runs.search_history(
+            HistoryQuery(**filter_values), limit=PAGE_SIZE, owner=current_owner()
+        )
+    is_comparing = draw_tools(bin_count)
     if results.is_partial:
         st.caption(t("history.partial"))
     if not results.entries:
         st.caption(t("history.none"))
-        st.button(t("history.clear"), key="clear", on_click=history_filters.clear_filters)
+        st.button(t("history.clear"), key="clear", on_click=filters.clear_filters)
     with st.container(key="history_list", gap=None):
         for entry in results.entries:
-            history_rows.draw(entry, tags, is_comparing=comparing)
+            entries.draw(entry, tags, is_comparing=is_comparing)
     draw_pager(results, page_index)
 
 

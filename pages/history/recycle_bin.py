@@ -61,23 +61,27 @@ def draw() -> None:
 
 
 def _draw_entry(entry: HistoryEntry) -> None:
-    binned = entry.binned_at or datetime.now(UTC)
-    days_left = max(0, math.ceil((binned + RETENTION - datetime.now(UTC)) / timedelta(days=1)))
+    binned_at = entry.binned_at or datetime.now(UTC)
+    days_left = max(0, math.ceil((binned_at + RETENTION - datetime.now(UTC)) / timedelta(days=1)))
     with st.container(horizontal=True, vertical_alignment="center", key=f"entry_{entry.id}"):
         with st.container(gap=None, width="stretch"):
             st.markdown(escape_markdown(entry.title, 200))
-            st.caption(t("history.left", date=format_local_time(binned), n=days_left))
+            st.caption(t("history.left", date=format_local_time(binned_at), n=days_left))
         st.button(
             t("history.restore"), key=f"restore_{entry.id}", icon=":material/undo:", on_click=restore, args=(entry.id,)
         )
         with st.popover(t("history.forever"), type="tertiary"):
             st.markdown(t("history.forever_sure"))
             st.button(
-                t("history.forever"), key=f"forget_{entry.id}", type="primary", on_click=_delete_entry, args=(entry.id,)
+                t("history.forever"),
+                key=f"forget_{entry.id}",
+                type="primary",
+                on_click=_delete_conversation,
+                args=(entry.id,),
             )
 
 
-def _delete_entry(conversation_id: str) -> None:
+def _delete_conversation(conversation_id: str) -> None:
     get_application().runs.delete_conversation(conversation_id, owner=current_owner())
     st.session_state.pop(LAST_DISCARDED_KEY, None)
 

@@ -24,9 +24,9 @@ from research import (
 )
 
 POLL_SECONDS = 0.5  # interval of progress updates
-QUICK_READ_SECONDS = 0.4  # wait for small files before showing progress
+QUICK_READ_SECONDS = 0.4  # small files are read within this time, without a progress bar
 MAX_NAMES_PER_REASON = 12  # file names listed per reason
-SHAPE_LIMITS = ("attributes", "elements")  # share one remedy
+STRUCTURE_LIMITS = ("attributes", "elements")  # of markup; the remedy is the same for both
 
 
 def draw(library: Library, *, is_shared: bool) -> None:
@@ -40,7 +40,7 @@ def draw(library: Library, *, is_shared: bool) -> None:
         accept_multiple_files=True,
         max_upload_size=FILE_LIMITS["size"],
         key=f"files_{generation}",
-        on_change=_create_intake_callback(f"files_{generation}"),
+        on_change=_create_upload_callback(f"files_{generation}"),
     )
     st.caption(t("library.types", types=escape_markdown(" ".join(SUFFIXES)), limit=limit_text()))
     label = "library.more_ways" if is_shared else "library.more_ways_local"
@@ -55,14 +55,14 @@ def draw(library: Library, *, is_shared: bool) -> None:
             accept_multiple_files="directory",
             max_upload_size=FILE_LIMITS["size"],
             key=f"folder_{generation}",
-            on_change=_create_intake_callback(f"folder_{generation}"),
+            on_change=_create_upload_callback(f"folder_{generation}"),
         )
         st.caption(t("library.folder_note"))
         if not is_shared:
             _draw_path_form(library)
     with st.container(key="intake"):
-        _draw_intakes(library)
-    _draw_unread(library)
+        _draw_ingestions(library)
+    _draw_rejected(library)
 
 
 def limit_text() -> str:
@@ -71,8 +71,11 @@ def limit_text() -> str:
     return t("library.limit", size=size, characters=characters)
 
 
-def _create_intake_callback(widget_key: str) -> Callable[[], None]:
-    """Create the upload callback. It replaces the uploader, so that no file is added twice."""
+def _create_upload_callback(widget_key: str) -> Callable[[], None]:
+    """Return a callback that ingests the uploaded files.
+
+    It replaces the uploader by an empty one, so that no file is added twice.
+    """
 
     def ingest() -> None:
         owner = login.current_owner()  # callbacks run before the router
@@ -108,18 +111,18 @@ def find_path(path: str) -> Path | None:
 # Ingestions and their results
 
 
-def _draw_intakes(library: Library) -> None:
+def _draw_ingestions(library: Library) -> None:
     jobs = library.ingestion_jobs(login.current_owner())
     if any(job.is_active for job in jobs):
-        _draw_active_intakes()
+        _draw_active_ingestions()
     for n, job in enumerate(jobs):
         if not job.is_active:
             _draw_outcome(job, n)
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def _draw_active_intakes() -> None:
-    jobs = [i for i in get_application().library.ingestion_jobs(login.current_owner()) if i.is_active]
+def _draw_active_ingestions() -> None:
+    jobs = [job for job in get_application().library.ingestion_jobs(login.current_owner()) if job.is_active]
     if not jobs:
         st.rerun()
     for n, job in enumerate(jobs):
@@ -133,42 +136,44 @@ def _draw_active_intakes() -> None:
         if job.is_stopping:
             right.caption(t("intake.stopping"))
         else:
-            right.button(t("intake.stop"), key=f"stop_intake_{n}", on_click=_stop_intake, args=(job,), width="stretch")
+            right.button(
+                t("intake.stop"), key=f"stop_intake_{n}", on_click=_stop_ingestion, args=(job,), width="stretch"
+            )
 
 
-def _stop_intake(intake: IngestionJob) -> None:
+def _stop_ingestion(job: IngestionJob) -> None:
     login.current_owner()
-    intake.cancel()
+    job.cancel()
 
 
-def _draw_outcome(intake: IngestionJob, index: int) -> None:
+def _draw_outcome(job: IngestionJob, index: int) -> None:
     """Draw the result of an ingestion in one line."""
     parts = [
-        t(f"added.{outcome}", n=format_number(intake.outcomes[outcome]))
+        t(f"added.{outcome}", n=format_number(job.outcomes[outcome]))
         for outcome in ("added", "replaced", "unchanged")
-        if intake.outcomes[outcome]
+        if job.outcomes[outcome]
     ]
-    if intake.failed_files:
-        parts.append(t("added.unread", n=format_number(intake.failed_files)))
-    if intake.skipped_files:
-        parts.append(t("intake.left_out", n=format_number(intake.skipped_files)))
-    unread_count = format_number(max(0, intake.total_files - intake.finished_files))
-    if intake.state in ("stopped", "failed"):
-        message_key = "intake.stopped" if intake.state == "stopped" else "intake.failed"
+    if job.failed_files:
+        parts.append(t("added.unread", n=format_number(job.failed_files)))
+    if job.skipped_files:
+        parts.append(t("intake.left_out", n=format_number(job.skipped_files)))
+    unread_count = format_number(max(0, job.total_files - job.finished_files))
+    if job.state in ("stopped", "failed"):
+        message_key = "intake.stopped" if job.state == "stopped" else "intake.failed"
         parts.append(t(message_key, n=unread_count))
-    if intake.error:
-        storage_errors.draw(intake.error)
+    if job.error:
+        storage_errors.draw(job.error)
     with st.container(horizontal=True, vertical_alignment="center", key=f"outcome_{index}"):
-        is_complete = intake.state == "done" and not intake.failed_files and intake.total_files
+        is_complete = job.state == "done" and not job.failed_files and job.total_files
         icon = ":material/check_circle:" if is_complete else ":material/info:"
         st.markdown(f"{icon} {' · '.join(parts) or t('intake.nothing')}", width="content")
-        st.button(t("intake.dismiss"), key=f"dismiss_{index}", on_click=intake.dismiss, type="tertiary")
+        st.button(t("intake.dismiss"), key=f"dismiss_{index}", on_click=job.dismiss, type="tertiary")
 
 
 # Rejected files
 
 
-def _draw_unread(library: Library) -> None:
+def _draw_rejected(library: Library) -> None:
     """Draw the rejected files by reason, each with a remedy, until they are dismissed."""
     owner = login.current_owner()
     rejected, total = library.list_rejected(owner, limit=2_000)
@@ -191,7 +196,7 @@ def _draw_unread(library: Library) -> None:
                 shown.append(t("unread.more", n=format_number(len(names) - MAX_NAMES_PER_REASON)))
             st.caption(" · ".join(shown))
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.button(t("unread.dismiss"), key="dismiss_unread", on_click=_dismiss_unread)
+            st.button(t("unread.dismiss"), key="dismiss_unread", on_click=_dismiss_rejected)
             st.caption(t("unread.kept"), width="content")
 
 
@@ -204,13 +209,13 @@ def _reason_text(outcome: str, limit_name: str, count: int) -> str:
 
 
 def _remedy_text(outcome: str, limit_name: str) -> str:
-    """Return the remedy for an exceeded limit; without one of its own, that for the outcome."""
-    key = "remedy.shape" if limit_name in SHAPE_LIMITS else f"remedy.{limit_name}"
+    """Return the remedy for an exceeded limit, or else for the outcome."""
+    key = "remedy.shape" if limit_name in STRUCTURE_LIMITS else f"remedy.{limit_name}"
     values = {"limit": limit_text(), "line": f"`{OCR_INSTALL}`"}
     return t(key if has_message(key) else f"remedy.{outcome}", **values)
 
 
-def _dismiss_unread() -> None:
+def _dismiss_rejected() -> None:
     get_application().library.dismiss_rejected(login.current_owner())
 
 

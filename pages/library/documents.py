@@ -185,7 +185,7 @@ def _draw_actions(
                 t("library.remove", n=format_number(len(removable_ids))),
                 key="remove",
                 icon=":material/delete:",
-                on_click=_on_remove,
+                on_click=_remove_selected,
                 args=(library, removable_ids),
             )
         if not selected:
@@ -203,7 +203,7 @@ def _draw_actions(
 # Removal and restoration
 
 
-def _on_remove(library: Library, document_ids: list[int]) -> None:
+def _remove_selected(library: Library, document_ids: list[int]) -> None:
     login.current_owner()
     remove(library, document_ids)
 

@@ -6,13 +6,13 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from pages.middleware.access import SCANS_PATH
+from pages.middleware.access import PAGE_PICTURES_PATH
 from pages.shared.paths import base_path
 from research import Passage, StoreError, get_application
 
 
 def picture_url(document_id: int, page_number: int) -> str:
-    return f"{base_path()}{SCANS_PATH}{document_id}/{page_number}"
+    return f"{base_path()}{PAGE_PICTURES_PATH}{document_id}/{page_number}"
 
 
 def passage_picture_url(document_name: str, passage: Passage) -> str:
@@ -38,4 +38,4 @@ def _send_picture(request: Request) -> Response:
     return Response(picture, media_type="image/jpeg", headers={"cache-control": "no-store"})
 
 
-PICTURE_ENDPOINT = Route(SCANS_PATH + "{document:int}/{page:int}", _send_picture)
+PICTURE_ENDPOINT = Route(PAGE_PICTURES_PATH + "{document:int}/{page:int}", _send_picture)

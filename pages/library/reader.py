@@ -6,8 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from pages.library import display, notebooks, pictures, scanning
-from pages.library import documents as library_list
+from pages.library import display, documents, notebooks, pictures, scanning
 from pages.shared import login
 from pages.shared.escaping import escape_markdown, markdown_link, web_url
 from pages.shared.layout import READING_WIDTH_PIXELS
@@ -84,7 +83,7 @@ def _draw_actions(library: Library, entry: DocumentEntry) -> None:
 
 def _remove_document(library: Library, document_id: int) -> None:
     login.current_owner()
-    library_list.remove(library, [document_id])
+    documents.remove(library, [document_id])
     display.close_document()
 
 
@@ -97,32 +96,29 @@ def _draw_passages(library: Library, entry: DocumentEntry, offset: int) -> None:
     first = min(
         st.session_state.reader_page_first, max(0, entry.passage_count - 1) // PASSAGES_PER_PAGE * PASSAGES_PER_PAGE
     )
-    parts = library.list_excerpts(entry.id, first, PASSAGES_PER_PAGE)
+    excerpts = library.list_excerpts(entry.id, first, PASSAGES_PER_PAGE)
     st.divider()
-    heading: tuple[str, int | None] = ("", None)
-    for part in parts:
-        position = (part.heading, part.page)
-        if position != heading:
-            page = t("answer.page", n=part.page) if part.page else ""
-            names = [escape_markdown(display.replace_invisible(part.heading), 200), escape_markdown(page)]
+    last_heading, last_page = "", None
+    for excerpt in excerpts:
+        if (excerpt.heading, excerpt.page) != (last_heading, last_page):
+            page = t("answer.page", n=excerpt.page) if excerpt.page else ""
+            names = [escape_markdown(display.replace_invisible(excerpt.heading), 200), escape_markdown(page)]
             if any(names):
                 st.markdown("**" + " · ".join(name for name in names if name) + "**")
-            if part.is_ocr and part.page and part.page != heading[1]:
+            if excerpt.is_ocr and excerpt.page and excerpt.page != last_page:
                 st.caption(t("answer.ocr"))
-                st.html(_picture_html(entry.id, part.page))
-            heading = position
-        is_target = part.start == offset
-        with st.container(border=is_target, key=f"passage_{part.start}"):
-            st.markdown(display.passage_markdown(part.text))
-    _draw_pager(entry, first, len(parts))
+                st.html(_picture_html(entry.id, excerpt.page))
+            last_heading, last_page = excerpt.heading, excerpt.page
+        is_target = excerpt.start == offset
+        with st.container(border=is_target, key=f"passage_{excerpt.start}"):
+            st.markdown(display.passage_markdown(excerpt.text))
+    _draw_pager(entry, first, len(excerpts))
 
 
 def _picture_html(document_id: int, page_number: int) -> str:
     """Return HTML of a scanned page, linked to the full picture."""
-    url, label = (
-        escape(pictures.picture_url(document_id, page_number)),
-        escape(t("answer.page_picture", n=page_number)),
-    )
+    url = escape(pictures.picture_url(document_id, page_number))
+    label = escape(t("answer.page_picture", n=page_number))
     return (
         f'<a href="{url}" target="_blank"><img src="{url}" alt="{label}" loading="lazy" '
         'style="max-width: 100%; max-height: 22rem; border: 1px solid rgba(128, 128, 128, 0.4)"></a>'

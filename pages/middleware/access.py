@@ -33,10 +33,10 @@ from research import SettingError, StoreError
 log = logging.getLogger(__name__)
 
 MEDIA_PATH = "/media/"
-SCANS_PATH = "/page-pictures/"  # of the library, which every signed-in user may see
-PROTECTED_PATHS = (MEDIA_PATH, SCANS_PATH, "/_stcore/upload_file/", "/_stcore/metrics")
+PAGE_PICTURES_PATH = "/page-pictures/"  # of the library, which every signed-in user may see
+PROTECTED_PATHS = (MEDIA_PATH, PAGE_PICTURES_PATH, "/_stcore/upload_file/", "/_stcore/metrics")
 SIGN_OUT_PATH = "/auth/logout"  # of Streamlit
-VISITOR_SCOPE_KEY = "sightline.person"  # in the scope of a request: its sender
+VISITOR_SCOPE_KEY = "sightline.person"  # in the scope of a request: its Visitor
 MAX_OFFERED_FILES = 50_000  # of all users; the oldest are dropped, and a redraw offers them again
 
 
@@ -60,10 +60,7 @@ def read_claims(cookies: Mapping[str, str]) -> dict[str, Any]:
 
 
 def request_visitor(scope: Mapping[str, Any]) -> login.Visitor:
-    """Return the sender of a request.
-
-    Return an empty `Visitor` if the record of ended sign-ins cannot be read.
-    """
+    """Return the visitor who sent a request; an empty one if the record of ended sign-ins cannot be read."""
     if VISITOR_SCOPE_KEY in scope:
         return scope[VISITOR_SCOPE_KEY]  # type: ignore[no-any-return]
     try:
@@ -74,12 +71,12 @@ def request_visitor(scope: Mapping[str, Any]) -> login.Visitor:
 
 
 def request_owner(scope: Mapping[str, Any]) -> str:
-    """Return the owner id of the sender of a request, or "" without a valid sign-in."""
+    """Return the owner id of the visitor who sent a request, or "" without a valid sign-in."""
     return request_visitor(scope).owner
 
 
 class VisitorMiddleware:
-    """Identifies the sender once per request, in a thread because the record is in a database."""
+    """Identifies the visitor once per request. A thread does so, because it reads a database."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -119,10 +116,10 @@ class AccessMiddleware:
         if scope["type"] == "http" and _is_protected(scope["path"]) and login.read_config().is_required:
             owner = "" if login.read_config().problem else request_owner(scope)
             if not owner:
-                await refuse(403, "Sign in first")(scope, receive, send)
+                await refusal(403, "Sign in first")(scope, receive, send)
                 return
             if MEDIA_PATH in scope["path"] and (owner, file_id(scope["path"])) not in self._offered_files:
-                await refuse(404, "File not found")(scope, receive, send)  # as for a missing file
+                await refusal(404, "File not found")(scope, receive, send)  # as for a missing file
                 return
         elif (
             scope["type"] == "http"
@@ -130,7 +127,7 @@ class AccessMiddleware:
             and login.read_config().is_required
         ):
             if not await asyncio.to_thread(_end_sign_in, scope):
-                await refuse(403, "Sign out on a page of Sightline")(scope, receive, send)
+                await refusal(403, "Sign out on a page of Sightline")(scope, receive, send)
                 return
         elif scope["type"] == "websocket" and login.read_config().is_required:
             send = self._record_offers(request_owner(scope), send)
@@ -142,12 +139,12 @@ class AccessMiddleware:
         async def send_and_record(message: Any) -> None:
             data = message.get("bytes")
             if owner and data and (url := offered_file_url(data)):
-                self._remember(owner, file_id(url))
+                self._add_offer(owner, file_id(url))
             await send(message)
 
         return send_and_record
 
-    def _remember(self, owner: str, file: str) -> None:
+    def _add_offer(self, owner: str, file: str) -> None:
         self._offered_files[owner, file] = None
         self._offered_files.move_to_end((owner, file))
         while len(self._offered_files) > MAX_OFFERED_FILES:
@@ -181,6 +178,6 @@ def _is_protected(path: str) -> bool:
     return any(path.startswith(f"{base_path()}{part}") for part in PROTECTED_PATHS)
 
 
-def refuse(status: int, reason: str, **headers: str) -> PlainTextResponse:
+def refusal(status: int, reason: str, **headers: str) -> PlainTextResponse:
     """Return the response to a refused request: a status and one sentence, which nobody may store."""
     return PlainTextResponse(reason, status, {"cache-control": "no-store", **headers})

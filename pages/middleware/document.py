@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import streamlit
 
-from pages.middleware.access import refuse
+from pages.middleware.access import refusal
 from pages.shared.paths import ASSETS_FOLDER, base_path
 
 STYLES = ("shell/fonts.css", "shell/shell.css")
@@ -42,9 +42,9 @@ NO_SCRIPT_HTML = "<p>Sightline 需要浏览器启用 JavaScript。</p><p>Sightli
 
 
 def versioned_url(file_name: str) -> str:
-    """Return the address of a file under assets, with a version that changes with its content."""
-    mark = hashlib.sha256((ASSETS_FOLDER / file_name).read_bytes()).hexdigest()[:12]
-    return f"./assets/{file_name}?v={mark}"
+    """Return the URL of a file under assets, with a version that changes with its content."""
+    version = hashlib.sha256((ASSETS_FOLDER / file_name).read_bytes()).hexdigest()[:12]
+    return f"./assets/{file_name}?v={version}"
 
 
 @cache
@@ -105,7 +105,7 @@ class DocumentMiddleware:
         # would let the browser reuse a document with outdated file addresses.
         dropped = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
         scope = scope | {"headers": [(k, v) for k, v in scope["headers"] if k not in dropped]}
-        starts: list[Any] = []
+        starts: list[Any] = []  # the start of the response, once it has come
         body = bytearray()
 
         async def collect_and_send(message: Any) -> None:
@@ -122,7 +122,7 @@ class DocumentMiddleware:
                 if target := flatten_path(scope["path"]):
                     query = scope["query_string"].decode("latin-1")
                     location = f"{target}?{query}" if query else target
-                    await refuse(307, "", location=location)(scope, receive, send)
+                    await refusal(307, "", location=location)(scope, receive, send)
                 else:
                     await _send_document(send, starts[0], customize_document(bytes(body)))
 

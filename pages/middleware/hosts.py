@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 from starlette.datastructures import Headers
 
-from pages.middleware.access import refuse
+from pages.middleware.access import refusal
 
 REFUSAL = "This server is not known by that name. Its names are set in server.allowedHosts."
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -91,7 +91,7 @@ class HostMiddleware:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http" and not is_allowed_host(scope):
-            await refuse(421, REFUSAL)(scope, receive, send)
+            await refusal(421, REFUSAL)(scope, receive, send)
         elif scope["type"] != "websocket":
             await self.app(scope, receive, send)
         elif is_allowed_host(scope) and is_allowed_origin(scope):

@@ -39,7 +39,7 @@ def parse_poll(data: bytes | None) -> tuple[str, str] | None:
     return (run_id, rerun.fragment_id) if run_id else None
 
 
-def latest_event(run_id: str, owner: str) -> int | None:
+def last_event_number(run_id: str, owner: str) -> int | None:
     """Return the number of the last event of a run, or None if the store cannot be read."""
     try:
         return get_application().store.last_event_number(run_id, owner=owner)
@@ -54,10 +54,10 @@ class PollingMiddleware:
         self,
         app: Any,
         clock: Callable[[], float] = time.monotonic,
-        latest_event: Callable[[str, str], int | None] = latest_event,
+        get_last_event: Callable[[str, str], int | None] = last_event_number,
     ) -> None:
         self.app = app
-        self._clock, self._latest_event = clock, latest_event
+        self._clock, self._get_last_event = clock, get_last_event
         self._last_poll_times: dict[object, float] = {}  # by connection
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -65,7 +65,7 @@ class PollingMiddleware:
             await self.app(scope, receive, send)
             return
         owner = request_owner(scope) if login.read_config().is_required else login.LOCAL_OWNER
-        connection, shown = object(), dict[tuple[str, str], tuple[int | None, float]]()
+        connection, delivered = object(), dict[tuple[str, str], tuple[int | None, float]]()
 
         async def receive_filtered() -> Any:
             while True:
@@ -73,14 +73,14 @@ class PollingMiddleware:
                 poll = parse_poll(message.get("bytes"))
                 if poll is None:
                     if message.get("bytes"):  # the whole page may be redrawn
-                        shown.clear()
+                        delivered.clear()
                     return message
                 now = self._clock()
                 self._last_poll_times[connection] = now
-                last = await asyncio.to_thread(self._latest_event, poll[0], owner)
-                shown_event, when = shown.get(poll, (None, 0.0))
-                if last is None or last != shown_event or now - when >= self._idle_interval(now):
-                    shown[poll] = last, now
+                last = await asyncio.to_thread(self._get_last_event, poll[0], owner)
+                delivered_event, delivered_at = delivered.get(poll, (None, 0.0))
+                if last is None or last != delivered_event or now - delivered_at >= self._idle_interval(now):
+                    delivered[poll] = last, now
                     return message
 
         try:

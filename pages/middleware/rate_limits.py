@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from starlette.requests import HTTPConnection
 
-from pages.middleware.access import refuse, request_owner
+from pages.middleware.access import refusal, request_owner
 from pages.shared import login
 
 UNLIMITED_PATHS = ("/static/", "/assets/", "/component/")  # static files
@@ -97,7 +97,7 @@ class RateLimitMiddleware:
             await send({"type": "websocket.close", "code": 1008})
             return
         reason = "Too many connections" if kind == "socket" else "Too many requests"
-        await refuse(429, reason, **{"retry-after": str(math.ceil(wait))})(scope, receive, send)
+        await refusal(429, reason, **{"retry-after": str(math.ceil(wait))})(scope, receive, send)
 
     def _wait_seconds(self, scope: Any, kind: str) -> float:
         limit = RATE_LIMITS[kind]

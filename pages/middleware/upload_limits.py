@@ -1,7 +1,7 @@
-"""Limits for the total of uploaded files per page and per client.
+"""Limits for the total of uploaded files per session and per client.
 
 Streamlit limits only the size of a single file (`server.maxUploadSize`), and keeps uploads in
-memory until their page is closed.
+memory until their session ends.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import streamlit as st
 from starlette.datastructures import Headers
 
-from pages.middleware.access import refuse
+from pages.middleware.access import refusal
 from pages.middleware.rate_limits import UPLOAD_PATH, request_clients
 
-MAX_PAGE_FILES, MAX_PAGE_BYTES = 5_000, 400_000_000  # per page
+MAX_SESSION_FILES, MAX_SESSION_BYTES = 5_000, 400_000_000  # per session, that is, per browser tab
 MAX_CLIENT_FILES, MAX_CLIENT_BYTES = 10_000, 800_000_000  # per browser or signed-in owner
-MAX_PAGES = 5_000  # remembered
+MAX_SESSIONS = 5_000  # remembered
 
 
 class UploadTotal(NamedTuple):
@@ -31,58 +31,58 @@ class UploadTotal(NamedTuple):
         return self.file_count > max_files or self.size_bytes > max_bytes
 
 
-def stored_uploads(page_id: str) -> UploadTotal:
-    """Return the total of the files that a page has uploaded so far."""
+def stored_uploads(session_id: str) -> UploadTotal:
+    """Return the total of the files that a session has uploaded so far."""
     from streamlit.runtime import Runtime, exists
 
     if not exists():
         return UploadTotal()
     storage: Any = Runtime.instance().uploaded_file_mgr
-    files = list(storage.file_storage.get(page_id, {}).values())
+    files = list(storage.file_storage.get(session_id, {}).values())
     return UploadTotal(len(files), sum(len(file.data) for file in files))
 
 
 class UploadLimitMiddleware:
-    """Answers 413 to an upload that would exceed the totals of its page or client."""
+    """Answers 413 to an upload that would exceed the totals of its session or client."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
-        self._page_clients: OrderedDict[str, str] = OrderedDict()  # page id to client id
-        self._pending: dict[str, UploadTotal] = {}  # uploads in progress, by page id
+        self._session_clients: OrderedDict[str, str] = OrderedDict()  # session id to client id
+        self._pending: dict[str, UploadTotal] = {}  # uploads in progress, by session id
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         is_put = scope["type"] == "http" and scope["method"] == "PUT"
         if not is_put or UPLOAD_PATH not in scope["path"]:
             await self.app(scope, receive, send)
             return
-        page, client = scope["path"].partition(UPLOAD_PATH)[2].partition("/")[0], request_clients(scope)[0][0]
+        session, client = scope["path"].partition(UPLOAD_PATH)[2].partition("/")[0], request_clients(scope)[0][0]
         new = UploadTotal(1, declared_size(scope))
-        self._page_clients[page] = client
-        self._page_clients.move_to_end(page)
-        while len(self._page_clients) > MAX_PAGES:
-            self._page_clients.popitem(last=False)
-        if self._exceeds_limits(page, client, new):
-            await refuse(413, "Too many files")(scope, receive, send)
+        self._session_clients[session] = client
+        self._session_clients.move_to_end(session)
+        while len(self._session_clients) > MAX_SESSIONS:
+            self._session_clients.popitem(last=False)
+        if self._exceeds_limits(session, client, new):
+            await refusal(413, "Too many files")(scope, receive, send)
             return
-        self._pending[page] = self._pending.get(page, UploadTotal()).add(new)
+        self._pending[session] = self._pending.get(session, UploadTotal()).add(new)
         try:
             await self.app(scope, receive, send)
         finally:
-            remaining = self._pending.pop(page).add(UploadTotal(-1, -new.size_bytes))
+            remaining = self._pending.pop(session).add(UploadTotal(-1, -new.size_bytes))
             if remaining.file_count:
-                self._pending[page] = remaining
+                self._pending[session] = remaining
 
-    def _exceeds_limits(self, page_id: str, client: str, new: UploadTotal) -> bool:
-        if self._page_total(page_id).add(new).exceeds(MAX_PAGE_FILES, MAX_PAGE_BYTES):
+    def _exceeds_limits(self, session_id: str, client: str, new: UploadTotal) -> bool:
+        if self._session_total(session_id).add(new).exceeds(MAX_SESSION_FILES, MAX_SESSION_BYTES):
             return True
         total = new
-        for other_page, page_client in self._page_clients.items():
-            if page_client == client:
-                total = total.add(self._page_total(other_page))
+        for other_session, session_client in self._session_clients.items():
+            if session_client == client:
+                total = total.add(self._session_total(other_session))
         return total.exceeds(MAX_CLIENT_FILES, MAX_CLIENT_BYTES)
 
-    def _page_total(self, page_id: str) -> UploadTotal:
-        return stored_uploads(page_id).add(self._pending.get(page_id, UploadTotal()))
+    def _session_total(self, session_id: str) -> UploadTotal:
+        return stored_uploads(session_id).add(self._pending.get(session_id, UploadTotal()))
 
 
 def declared_size(scope: Any) -> int:

@@ -23,8 +23,8 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> Kept:
     """What the pages hold, as the server of the pages would tell it."""
     kept: Kept = {}
     monkeypatch.setattr(upload_limits, "stored_uploads", lambda page: UploadTotal(len(kept.get(page, [])), sum(kept.get(page, []))))  # fmt: skip
-    monkeypatch.setattr(upload_limits, "MAX_PAGE_FILES", 3)
-    monkeypatch.setattr(upload_limits, "MAX_PAGE_BYTES", 1000)
+    monkeypatch.setattr(upload_limits, "MAX_SESSION_FILES", 3)
+    monkeypatch.setattr(upload_limits, "MAX_SESSION_BYTES", 1000)
     monkeypatch.setattr(upload_limits, "MAX_CLIENT_FILES", 5)
     monkeypatch.setattr(upload_limits, "MAX_CLIENT_BYTES", 1500)
     return kept
