@@ -38,7 +38,7 @@ def _clear_widgets() -> None:
 
 def draw(tags: Sequence[str]) -> dict[str, Any]:
     """Draw the filters. Return the arguments of a `HistoryQuery`."""
-    if run_navigation.is_history_navigation():
+    if run_navigation.is_browser_navigation():
         _clear_widgets()
     _read_query_params(tags)
     state = st.session_state

@@ -133,9 +133,9 @@ def draw(run_progress: RunProgress, run: Run) -> None:
         st.caption(t(key, text=escape_markdown(text)))
     for id_, section in run_progress.sections.items():
         _draw_section(id_, section, run)
-    plain_rounds = run.options.loops and not (run_progress.sections or run_progress.grid)
-    for number_ in sorted(run_progress.rounds) if plain_rounds else ():
-        _draw_round(run_progress.rounds[number_], run, is_last=number_ == max(run_progress.rounds))
+    has_rounds = run.options.loops and not (run_progress.sections or run_progress.grid)
+    for number in sorted(run_progress.rounds) if has_rounds else ():
+        _draw_round(run_progress.rounds[number], run, is_last=number == max(run_progress.rounds))
     if run_progress.citation_count is not None:
         _draw_step(run, "answer", t("step.answered", n=run_progress.citation_count), ":material/task_alt:")
     elif run_progress.is_writing and run.is_active:
@@ -150,19 +150,19 @@ def draw(run_progress: RunProgress, run: Run) -> None:
 
 
 def _draw_notes(run_progress: RunProgress, run: Run) -> None:
-    """Draw what a model or service does otherwise than expected, and what the run waits for."""
+    """Draw retries, waiting calls, and notes on models that behave otherwise than expected."""
     if run_progress.retry and run.is_active:
-        what, reason, wait, since = run_progress.retry
+        service, reason, wait, since = run_progress.retry
         if datetime.now(UTC) < since + timedelta(seconds=wait):
             reason_text = escape_markdown(value_label("reason", reason))
-            st.caption(t("step.again", what=escape_markdown(what), why=reason_text, wait=format_duration(wait)))
-    for what, level in run_progress.refused_thinking_levels.items():
-        st.caption(t("step.unthinking", what=escape_markdown(what), level=escape_markdown(level)))
-    for what, count in run_progress.undercounted_tokens.items():
-        st.caption(t("step.undercounted", what=escape_markdown(what), n=format_number(count)))
-    for what, parts in run_progress.unreadable_parts.items():
+            st.caption(t("step.again", what=escape_markdown(service), why=reason_text, wait=format_duration(wait)))
+    for model, level in run_progress.refused_thinking_levels.items():
+        st.caption(t("step.unthinking", what=escape_markdown(model), level=escape_markdown(level)))
+    for model, count in run_progress.undercounted_tokens.items():
+        st.caption(t("step.undercounted", what=escape_markdown(model), n=format_number(count)))
+    for model, parts in run_progress.unreadable_parts.items():
         part_names = escape_markdown("; ".join(dict.fromkeys(parts)))
-        st.caption(t("step.unreadable", what=escape_markdown(what), parts=part_names))
+        st.caption(t("step.unreadable", what=escape_markdown(model), parts=part_names))
     if run_progress.save_problem:
         st.caption(t("step.unsaved", why=escape_markdown(run_progress.save_problem, 300)))
     if run_progress.queued_names and run.is_active:
@@ -215,8 +215,8 @@ def _draw_round(round_: RoundProgress, run: Run, *, is_last: bool) -> None:
     label = t("step.round_done", n=round_.number, done=done, all=len(searches), passages=passages)
     if round_.started_at and round_.ended_at:
         label += f" · {format_duration((round_.ended_at - round_.started_at).total_seconds())}"
-    working = run.is_active and not round_.is_reflected
-    icon = "spinner" if working else ":material/travel_explore:"
+    is_running = run.is_active and not round_.is_reflected
+    icon = "spinner" if is_running else ":material/travel_explore:"
     with _draw_step(run, f"round{round_.number}", label, icon, is_expanded=is_last and run.is_active):
         st.markdown("\n\n".join(_search_lines(search, run) for search in searches))
         if round_.is_reflected:
@@ -250,8 +250,8 @@ def _outcome_text(search: SearchProgress, run: Run) -> str:
         state = value_label("step", search.state) if run.is_active else value_label("run", run.status)
         return f":gray[{source_text} · {state}]"
     if search.state == "found":
-        titles = "、".join if any("\u4e00" <= c <= "\u9fff" for c in "".join(search.titles)) else ", ".join
-        names = titles(escape_markdown(title, 40) for title in search.titles[:3])
+        separator = "、" if any("\u4e00" <= c <= "\u9fff" for c in "".join(search.titles)) else ", "
+        names = separator.join(escape_markdown(title, 40) for title in search.titles[:3])
         names += "…" if len(search.titles) > 3 else ""
         outcome = t("step.found", n=format_number(search.passage_count), titles=names)
         if search.message:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -24,6 +23,7 @@ from pages.shared.localization import (
     source_name,
     t,
 )
+from pages.shared.paths import ASSETS_FOLDER
 from research import (
     AnswerSupport,
     CheckedSentence,
@@ -47,12 +47,11 @@ RowCells = dict[str, list[list[str]]]  # cells of database rows (name, value), b
 NOTE_LABELS = ("own", "add", "edit", "delete", "save", "cancel")  # of the note editor
 MAX_AUTHORS = 3  # authors named of a scholarly work
 MAX_SUGGESTIONS = 5  # search engine boxes to show; more would bury the answer
-_ASSETS_FOLDER = Path(__file__).resolve().parent.parent / "assets" / "answer"
 _answer_component = st.components.v2.component(
     "sightline_answer",
     html='<div class="sl-desk"><nav class="sl-contents" hidden></nav><div class="sl-answer"></div></div>',
-    css=(_ASSETS_FOLDER / "answer.css").read_text(encoding="utf-8"),
-    js=(_ASSETS_FOLDER / "answer.js").read_text(encoding="utf-8"),
+    css=(ASSETS_FOLDER / "answer" / "answer.css").read_text(encoding="utf-8"),
+    js=(ASSETS_FOLDER / "answer" / "answer.js").read_text(encoding="utf-8"),
     isolate_styles=False,
 )
 
@@ -95,16 +94,16 @@ def component_key(report: Report) -> str:
 
 def _draw(report: Report, cited: CitedAnswer, support: AnswerSupport | None) -> None:
     key = component_key(report)
-    opening = summarize_evidence(report, None if support is None else cited)  # none in a draft
+    summary = summarize_evidence(report, None if support is None else cited)  # none in a draft
     blocks = build_blocks(
-        cited, collect_row_cells(report), support, notes.passage_notes(report), opening.replaced_spans
+        cited, collect_row_cells(report), support, notes.passage_notes(report), summary.replaced_spans
     )
     data = {
         "id": key,
         "lang": LANGUAGE_TAGS[cited.answer.language],
         "page": LANGUAGE_TAGS[current_language()],
         "draft": support is None,
-        "lead": opening.text,
+        "lead": summary.text,
         "summary": support_texts.summarize(support, cited) if support else None,
         "uses": support_texts.source_uses(support, cited) if support else {},
         "blocks": [block for block in blocks if not _repeats_question(block, report)],
@@ -179,24 +178,25 @@ def build_blocks(
     context = AnswerContext(
         {source.number: source.evidence for source in cited.sources},
         row_cells or {},
-        {at: sentence for sentence in support.sentences for at in sentence.spans},
+        {index: sentence for sentence in support.sentences for index in sentence.spans},
         support_texts.sentence_marks(support, cited),
         passage_notes or {},
     )
-    out: list[dict[str, Any]] = []
+    blocks: list[dict[str, Any]] = []
     for is_text, group in groupby(
-        mark_doubtful_sentences(cited, support), key=lambda at: at.spans[0].span.kind == "text"
+        mark_doubtful_sentences(cited, support), key=lambda text_group: text_group.spans[0].span.kind == "text"
     ):
         if is_text:
             for text_group in group:
-                for node in text_group.nodes:
-                    out.append(_text_block(node, text_group.first_index, text_group.spans, context))
+                blocks += [
+                    _text_block(node, text_group.first_index, text_group.spans, context) for node in text_group.nodes
+                ]
         else:
-            visible_spans = [span_group for span_group in group if span_group.first_index not in hidden_spans]
-            out += _fold_rows(
-                [_span_block(span_group.first_index, span_group.spans[0], context) for span_group in visible_spans]
+            visible = [span_group for span_group in group if span_group.first_index not in hidden_spans]
+            blocks += _fold_rows(
+                [_span_block(span_group.first_index, span_group.spans[0], context) for span_group in visible]
             )
-    return out
+    return blocks
 
 
 def _fold_rows(blocks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -237,14 +237,14 @@ def _citation_data(index: int, numbered_span: NumberedSpan, context: AnswerConte
 
 def _text_block(node: Any, first_index: int, spans: Sequence[NumberedSpan], context: AnswerContext) -> dict[str, Any]:
     references = list(_referenced_spans(node))
-    cited_indices = sorted({at for kind, at in references if kind == "cite"})
-    marked_sentences = sorted({at for kind, at in references if kind == "mark"})
+    cited_indices = sorted({index for kind, index in references if kind == "cite"})
+    marked_sentences = sorted({index for kind, index in references if kind == "mark"})
     return {
         "kind": "text",
         "node": node,
         "first": first_index,
-        "spans": {first_index + at: _citation_data(first_index + at, spans[at], context) for at in cited_indices},
-        "marks": {at: context.marks[at] for at in marked_sentences},
+        "spans": {first_index + n: _citation_data(first_index + n, spans[n], context) for n in cited_indices},
+        "marks": {sentence: context.marks[sentence] for sentence in marked_sentences},
     }
 
 
@@ -265,21 +265,24 @@ def _source_citation(index: int, numbered_span: NumberedSpan, number: int, conte
     kind = evidence.kind
     uses_other_url = bool(web_url(evidence.also)) and not evidence.url
 
-    def show(passage: Passage, start: int, end: int) -> dict[str, Any]:
-        at = (evidence.id, passage.id)
-        own = {"at": at, "note": context.notes.get(at, "")}
-        shown = _passage_data(passage, start, end, kind, context.row_cells)
-        return shown | own | _scan_data(evidence, passage)
+    def passage_data(passage: Passage, start: int, end: int) -> dict[str, Any]:
+        note_key = (evidence.id, passage.id)
+        return {
+            **_passage_data(passage, start, end, kind, context.row_cells),
+            "at": note_key,
+            "note": context.notes.get(note_key, ""),
+            **_scan_data(evidence, passage),
+        }
 
-    shown = show(passage, start, end)
+    first_data = passage_data(passage, start, end)
     title = passage.title or evidence.title
     return {
         "n": number,
         "title": title,
         "titled": LANGUAGE_TAGS[detect_language(title)],
-        "where": " · ".join(filter(None, [notice_text(evidence), title, shown["heading"]])),
-        **shown,
-        "more": [show(*other) for other in others],
+        "where": " · ".join(filter(None, [notice_text(evidence), title, first_data["heading"]])),
+        **first_data,
+        "more": [passage_data(*other) for other in others],
         "code": evidence.locator if kind == "database" and not evidence.place else "",  # SQL statement
         "facts": f"{_date_text(evidence)} · {t('answer.retrieved')} {format_local_time(evidence.retrieved)}",
         "notice": notice_text(evidence),
@@ -321,7 +324,7 @@ def _paper_facts(evidence: Evidence, paper: Paper) -> Iterator[str]:
 
 
 def notice_text(evidence: Evidence) -> str:
-    """Return the notice on a source, such as a retraction, in one word; empty without a notice."""
+    """Return the label of the notice on a source, such as a retraction; empty without a notice."""
     return t(f"notice.{evidence.notice}") if evidence.notice else ""
 
 
@@ -385,9 +388,9 @@ def _cited_ranges(
         if cite is None:
             continue
         if numbered_span.span.kind == "quote":
-            at = passage.text.find(numbered_span.span.text)
-            if at >= 0:
-                return [(passage, at, at + len(numbered_span.span.text))]
+            start = passage.text.find(numbered_span.span.text)
+            if start >= 0:
+                return [(passage, start, start + len(numbered_span.span.text))]
         elif sentence and _is_nearest(sentence, evidence, passage):
             ranges.insert(0, (passage, sentence.start, sentence.end))
             continue

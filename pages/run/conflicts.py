@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -15,13 +14,10 @@ from research import CitedAnswer, CitedFigure, Evidence, FigureDisagreement, Rep
 
 
 def draw(report: Report, cited: CitedAnswer) -> None:
-    """Draw a table of the disagreements of a report; nothing without any."""
-    if disagreements := find_disagreements(report, cited):
-        draw_table(disagreements, report)
-
-
-def draw_table(disagreements: Sequence[FigureDisagreement], report: Report) -> None:
-    """Draw a row for each figure of a source, grouped by subject."""
+    """Draw a table with a row for each disputed figure of a source, by subject; nothing without any."""
+    disagreements = find_disagreements(report, cited)
+    if not disagreements:
+        return
     evidence_by_id = {item.id: item for item in report.evidence}
     rows = [
         build_row(disagreement, figure, evidence_by_id)

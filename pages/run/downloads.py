@@ -37,12 +37,12 @@ FORMAT_GROUPS = (
     "tables",
     "all",
 )  # in the order of the popover
-DEFAULT_GROUPS = (
+PREFERABLE_GROUPS = (
     "report",
     "all",
-)  # formats of these groups exist for every run, so one can be the usual format
-DEFAULT_PREFERENCE = "download"  # name of the preference that holds the usual format
-DEFAULT_FORMAT = "md"  # usual format before the first download
+)  # formats of these groups exist for every run, so one can be preferred
+FORMAT_PREFERENCE = "download"  # name of the preference that holds the preferred format
+DEFAULT_FORMAT = "md"  # preferred before the first download
 
 _GROUP_BY_CONTENT = {"table": "tables", "answer tables": "tables", "rows": "tables", "everything": "all"}
 _ICONS = {
@@ -67,25 +67,27 @@ class DownloadFormat(NamedTuple):
     kind: str  # part of its widget key
     group: str
     label: str  # on its button
-    label_as_default: str  # on the button of the usual format
+    label_as_preferred: str  # on the button of the preferred format
     suffix: str
     mime: str
     build: Callable[[], bytes]
 
 
 def draw(report: Report, cited: CitedAnswer | None) -> None:
-    """Draw a button for the visitor's usual format and a popover with all others.
+    """Draw a button for the visitor's preferred format and a popover with all others.
 
-    For a table the workbook is always the usual format.
+    For a table the workbook is always the preferred format.
     """
     offered = {download.kind: download for download in list_formats(report, cited)}
-    preferred_kind = str(get_application().store.preferences(current_owner()).get(DEFAULT_PREFERENCE))
-    usual = offered.get("grid_xlsx") or offered.get(preferred_kind, offered[DEFAULT_FORMAT])
+    preferred_kind = str(get_application().store.preferences(current_owner()).get(FORMAT_PREFERENCE))
+    preferred = offered.get("grid_xlsx") or offered.get(preferred_kind, offered[DEFAULT_FORMAT])
     with st.container(horizontal=True):
-        draw_button(report, usual, is_default=True)
+        draw_button(report, preferred, is_preferred=True)
         with st.popover(t("download.more"), icon=":material/more_horiz:"):
             for group in FORMAT_GROUPS:
-                members = [download for download in offered.values() if download.group == group and download != usual]
+                members = [
+                    download for download in offered.values() if download.group == group and download != preferred
+                ]
                 if members:
                     st.caption(t(f"download_group.{group}"))
                     with st.container(horizontal=True):
@@ -123,26 +125,26 @@ def _is_offered(file: ExportFile, report: Report, cited: CitedAnswer | None) -> 
     return file.format.content != "sources" or bool(cited and cited.sources)
 
 
-def draw_button(report: Report, download: DownloadFormat, *, is_default: bool = False) -> None:
-    """Draw the download button of a format; the default button has a label with a verb."""
-    build_file = create_builder(report, download, should_remember=not is_default)
+def draw_button(report: Report, download: DownloadFormat, *, is_preferred: bool = False) -> None:
+    """Draw the download button of a format; that of the preferred format has a verb in its label."""
+    build_file = create_builder(report, download, should_remember=not is_preferred)
     st.download_button(
-        download.label_as_default if is_default else download.label,
-        _cache_file(report, build_file) if is_default and download.kind == DEFAULT_FORMAT else build_file,
+        download.label_as_preferred if is_preferred else download.label,
+        _cache_file(report, build_file) if is_preferred and download.kind == DEFAULT_FORMAT else build_file,
         # The name is generated, never taken from outside.
         file_name=export_file_name(report, download.suffix),
         mime=download.mime,
         key=f"download_{download.kind}_{report.run.id[:8]}",
         on_click="ignore",
-        icon=_ICONS["md"] if is_default else _ICONS.get(download.kind, _GROUP_ICONS[download.group]),
-        type="secondary" if is_default else "tertiary",
+        icon=_ICONS["md"] if is_preferred else _ICONS.get(download.kind, _GROUP_ICONS[download.group]),
+        type="secondary" if is_preferred else "tertiary",
     )
 
 
 def create_builder(report: Report, download: DownloadFormat, *, should_remember: bool = False) -> Callable[[], bytes]:
     """Return a function that builds the file of a format.
 
-    With `should_remember`, a format of DEFAULT_GROUPS then becomes the visitor's usual one. A
+    With `should_remember`, a format of PREFERABLE_GROUPS then becomes the visitor's preferred one. A
     failure raises RuntimeError, which the button reports, and is kept in the session for the next
     drawing of the page.
     """
@@ -157,7 +159,7 @@ def create_builder(report: Report, download: DownloadFormat, *, should_remember:
             _log.error("error %s: the %s file of run %s", error_id, download.kind, report.run.id)
             failures.setdefault(report.run.id, []).append((download.label, error_id))
             raise RuntimeError("the file could not be made") from None
-        if should_remember and download.group in DEFAULT_GROUPS:
+        if should_remember and download.group in PREFERABLE_GROUPS:
             remember_format(download.kind, owner)
         return data
 
@@ -165,13 +167,13 @@ def create_builder(report: Report, download: DownloadFormat, *, should_remember:
 
 
 def remember_format(kind: str, owner: str) -> None:
-    """Save the usual format of an owner.
+    """Save the preferred format of an owner.
 
     A store that cannot be written does not stop the download.
     """
     try:
-        if get_application().store.preferences(owner).get(DEFAULT_PREFERENCE) != kind:
-            get_application().store.set_preference(owner, DEFAULT_PREFERENCE, kind)
+        if get_application().store.preferences(owner).get(FORMAT_PREFERENCE) != kind:
+            get_application().store.set_preference(owner, FORMAT_PREFERENCE, kind)
     except StoreError as error:
         _log.warning("the usual format could not be noted: %s", error.problem)
 

@@ -41,37 +41,37 @@ from research import (
 def draw(run: Run) -> None:
     """Draw a finished run: answer, map, rows, downloads, coverage, sources and follow-up."""
     run_progress = header.load_progress(run)
-    draw_thread(run)
+    draw_earlier_runs(run)
     header.draw_header(run, run_progress)
     report = get_application().runs.report(run.id, owner=current_owner())
     if report is None:
         return
     header.draw_activity(run, run_progress, report)
-    numbered = number_report_answer(report)
+    cited = number_report_answer(report)
     coverage.draw_summary(report)
     watch.draw_changes(report)
     if report.plan and report.plan.grid:
-        draw_table(run, report, report.plan.grid, numbered)
+        draw_filled_table(run, report, report.plan.grid, cited)
         return
-    draw_results(report, numbered)
-    is_empty = is_empty_answer(report, numbered)
+    draw_results(report, cited)
+    is_empty = is_empty_answer(report, cited)
     if not is_empty:
-        draw_toolbar(run, report, numbered)
+        draw_toolbar(run, report, cited)
     elif any(finding.reason in (None, "empty") for finding in report.findings):
-        draw_help()  # if every search failed, other words or documents do not help
-    coverage.draw(report, numbered)
-    if numbered is not None and not is_empty:
-        sources.draw(report, numbered)
+        draw_hints()  # if every search failed, other words or documents do not help
+    coverage.draw(report, cited)
+    if cited is not None and not is_empty:
+        sources.draw(report, cited)
     if run.status == "done":
-        suggestions = related_questions(report, numbered, answer_support(report, numbered)) if numbered else ()
+        suggestions = related_questions(report, cited, answer_support(report, cited)) if cited else ()
         draw_follow_up(run, suggestions)
 
 
-def draw_results(report: Report, numbered: CitedAnswer | None) -> None:
+def draw_results(report: Report, cited: CitedAnswer | None) -> None:
     """Draw the answer, the map and the rows of a run; the map beside a narrow answer."""
     has_places = any(finding.places for finding in report.findings)
-    if not has_places or (numbered and answer_tables(numbered)):  # a table needs the width of the page
-        draw_answer(report, numbered)
+    if not has_places or (cited and answer_tables(cited)):  # a table needs the width of the page
+        draw_answer(report, cited)
         if has_places:
             place_map.draw_report(report)
         query_rows.draw(report)
@@ -81,36 +81,36 @@ def draw_results(report: Report, numbered: CitedAnswer | None) -> None:
     with map_column:
         place_map.draw_report(report)
     with answer_column:
-        draw_answer(report, numbered)
+        draw_answer(report, cited)
         query_rows.draw(report)
 
 
-def draw_table(run: Run, report: Report, table: Grid, numbered: CitedAnswer | None) -> None:
+def draw_filled_table(run: Run, report: Report, table: Grid, cited: CitedAnswer | None) -> None:
     """Draw a filled table with its quality, downloads, editor, map and sources."""
     cells = grid.index_cells(report) or header.load_progress(run).cells  # without an answer, from events
     grid.draw(run, table, cells, report)
     column_quality.draw(report, table, tuple(cells.values()))
-    if numbered is not None and numbered.answer.failures:
-        failure_display.draw_failures(numbered.answer.failures)
-    draw_toolbar(run, report, numbered)
+    if cited is not None and cited.answer.failures:
+        failure_display.draw_failures(cited.answer.failures)
+    draw_toolbar(run, report, cited)
     grid.draw_editor(run, table)
     place_map.draw_report(report)
-    if numbered is not None:
-        sources.draw(report, numbered)
+    if cited is not None:
+        sources.draw(report, cited)
 
 
-def is_empty_answer(report: Report, numbered: CitedAnswer | None) -> bool:
+def is_empty_answer(report: Report, cited: CitedAnswer | None) -> bool:
     """Return True if the answer states for every part that nothing was found.
 
     Such an answer is not offered for download.
     """
-    if numbered is None or numbered.sources or not report.findings:
+    if cited is None or cited.sources or not report.findings:
         return False
-    kinds = {span.kind for span in numbered.answer.spans}
+    kinds = {span.kind for span in cited.answer.spans}
     return "missing" in kinds and "text" not in kinds and not any(finding.rows for finding in report.findings)
 
 
-def draw_help() -> None:
+def draw_hints() -> None:
     """Draw hints for a run that found nothing."""
     services = get_application().services_for(current_owner())
     hints = [t("nothing.help")]
@@ -127,11 +127,11 @@ def draw_help() -> None:
             st.page_link(page_script("settings"), label=t("nothing.settings"), icon=":material/tune:")
 
 
-def draw_toolbar(run: Run, report: Report, numbered: CitedAnswer | None) -> None:
+def draw_toolbar(run: Run, report: Report, cited: CitedAnswer | None) -> None:
     """Draw the downloads of a run and the buttons to extend and watch it."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="tools"):
         with st.container(width="content"):
-            downloads.draw(report, numbered)
+            downloads.draw(report, cited)
         if run.status == "done":
             with st.container(horizontal=True, width="content", vertical_alignment="center"):
                 if run.options.sources != ("database",) and not run.options.table:
@@ -139,35 +139,35 @@ def draw_toolbar(run: Run, report: Report, numbered: CitedAnswer | None) -> None
                 watch.draw_watch_button(run)
 
 
-def draw_answer(report: Report, numbered: CitedAnswer | None) -> None:
+def draw_answer(report: Report, cited: CitedAnswer | None) -> None:
     """Draw the answer, if any, with failures, repairs and conflicts."""
-    if numbered is not None:
-        answer.draw(report, numbered)
-        missing_texts = {span.text for span in numbered.answer.spans if span.kind == "missing"}
-        if failures := [failure for failure in numbered.answer.failures if failure.message not in missing_texts]:
+    if cited is not None:
+        answer.draw(report, cited)
+        missing_texts = {span.text for span in cited.answer.spans if span.kind == "missing"}
+        if failures := [failure for failure in cited.answer.failures if failure.message not in missing_texts]:
             failure_display.draw_failures(failures)
         review.draw(report)
-        conflicts.draw(report, numbered)
+        conflicts.draw(report, cited)
 
 
 def draw_more_button(run: Run) -> None:
-    """Draw the button that extends a run by a further run."""
+    """Draw the button that extends a run by another run."""
     if st.button(
         t("run.more"),
         key=f"more_{run.id[:8]}",
         icon=":material/travel_explore:",
         help=t("run.more_help"),
-    ) and (further := get_application().runs.extend(run.id, owner=current_owner())):
-        run_navigation.open_run(further)
+    ) and (extended_run := get_application().runs.extend(run.id, owner=current_owner())):
+        run_navigation.open_run(extended_run)
 
 
-def draw_thread(run: Run) -> None:
-    """Draw links to the earlier runs that a run follows up, oldest first."""
+def draw_earlier_runs(run: Run) -> None:
+    """Draw links to the earlier runs of the conversation that led to a run, oldest first."""
     turns = {turn.id: turn for turn in get_application().store.turns(run.conversation, owner=current_owner())}
-    ancestors: list[Run] = []
-    while (parent := turns.get((ancestors or [run])[-1].follows)) and parent not in ancestors:
-        ancestors.append(parent)
-    for turn in reversed(ancestors):
+    earlier_runs: list[Run] = []
+    while (parent := turns.get((earlier_runs or [run])[-1].follows)) and parent not in earlier_runs:
+        earlier_runs.append(parent)
+    for turn in reversed(earlier_runs):
         question = escape_markdown(turn.question, 80)
         run_navigation.draw_run_link(turn.id, question, ":material/subdirectory_arrow_right:")
 
@@ -202,9 +202,9 @@ def draw_follow_up(run: Run, suggestions: Sequence[str]) -> None:
         )
         st.session_state[key] = submitted_question  # not started: keep the text in the input
 
-    def submitted() -> None:
+    def keep_question() -> None:
         st.session_state[f"{key}_asked"] = st.session_state[key]
 
     # In a container, because a chat input at the foot of the page makes the page scroll down.
     with st.container(key="follow"):
-        st.chat_input(t("ask.follow_placeholder"), key=key, max_chars=MAX_QUESTION_CHARS, on_submit=submitted)
+        st.chat_input(t("ask.follow_placeholder"), key=key, max_chars=MAX_QUESTION_CHARS, on_submit=keep_question)

@@ -55,8 +55,8 @@ def draw(run: Run, grid: Grid, cells: CellsByPosition, report: Report | None = N
 
     `report` is that of a finished run; without it the report is loaded once a cell is selected.
     """
-    st.caption(describe_filling(grid, cells))
-    names = [f"{n}" for n in range(len(grid.columns))]
+    st.caption(cell_counts_text(grid, cells))
+    names = [str(n) for n in range(len(grid.columns))]  # of the columns of the data frame
     filled = tuple(cells.values())
     units = {c.id: find_column_unit(c, filled) for c in grid.columns if c.type == "number"}
     table = st.dataframe(
@@ -70,15 +70,16 @@ def draw(run: Run, grid: Grid, cells: CellsByPosition, report: Report | None = N
         selection_mode="single-cell",
         column_config={"row": st.column_config.TextColumn(t("tables.row"), pinned=True, width=_row_name_width(grid))}
         | {
-            at: _column_config(column, units.get(column.id, "")) for at, column in zip(names, grid.columns, strict=True)
+            name: _column_config(column, units.get(column.id, ""))
+            for name, column in zip(names, grid.columns, strict=True)
         },
     )
     if mixed_columns := [c.name for c in grid.columns if c.id in units and _has_mixed_units(c, filled)]:
         st.caption(t("tables.mixed", columns=escape_markdown(", ".join(mixed_columns), 200)))
     selected_cells = table.selection.cells
-    at, name = selected_cells[0] if selected_cells else (-1, "")
-    if name in names and at < len(grid.rows):
-        row, column = grid.rows[at], grid.columns[int(name)]
+    row_index, name = selected_cells[0] if selected_cells else (-1, "")
+    if name in names and row_index < len(grid.rows):
+        row, column = grid.rows[row_index], grid.columns[int(name)]
         loaded_report = report or get_application().runs.report(run.id, owner=current_owner())
         draw_evidence(run, row, column, cells.get((row.id, column.id)), loaded_report)
     else:
@@ -92,21 +93,21 @@ def _build_styler(grid: Grid, cells: CellsByPosition, names: list[str], units: M
     `30–50`.
     """
     rows: dict[str, Any] = {"row": [to_single_line(row.full_name) for row in grid.rows]}
-    texts, marks = {}, {"row": [""] * len(grid.rows)}
-    for at, column in zip(names, grid.columns, strict=True):
+    texts, styles = {}, {"row": [""] * len(grid.rows)}
+    for name, column in zip(names, grid.columns, strict=True):
         column_cells = [cells.get((row.id, column.id)) for row in grid.rows]
-        texts[at] = [_display_text(cell, column, units.get(column.id, "")) for cell in column_cells]
-        marks[at] = [_cell_style(cell) for cell in column_cells]
-        rows[at] = [text or None for text in texts[at]]
+        texts[name] = [_display_text(cell, column, units.get(column.id, "")) for cell in column_cells]
+        styles[name] = [_cell_style(cell) for cell in column_cells]
+        rows[name] = [text or None for text in texts[name]]
         if column.id in units:
             lows = {row: p.low for row, p in convert_column_numbers(column, tuple(cells.values())).items()}
-            rows[at] = pd.array([_sort_value(cell, lows) for cell in column_cells], dtype="Float64")
+            rows[name] = pd.array([_sort_value(cell, lows) for cell in column_cells], dtype="Float64")
     styler = pd.DataFrame(rows).style
-    for at, column in zip(names, grid.columns, strict=True):
+    for name, column in zip(names, grid.columns, strict=True):
         if column.id in units:
-            display_texts = iter(texts[at])
-            styler.format(lambda _, display_texts=display_texts: next(display_texts), subset=[at])
-    return styler.apply(lambda _: pd.DataFrame(marks), axis=None)
+            display_texts = iter(texts[name])
+            styler.format(lambda _, display_texts=display_texts: next(display_texts), subset=[name])
+    return styler.apply(lambda _: pd.DataFrame(styles), axis=None)
 
 
 def _sort_value(cell: Cell | None, lows: Mapping[str, float | None]) -> float | None:
@@ -141,7 +142,7 @@ def _row_name_width(grid: Grid) -> int:
     return min(MAX_WIDTH_PIXELS, max(MIN_WIDTH_PIXELS, longest * LETTER_WIDTH_PIXELS + 16))
 
 
-def describe_filling(grid: Grid, cells: CellsByPosition) -> str:
+def cell_counts_text(grid: Grid, cells: CellsByPosition) -> str:
     """Return one line with the counts of filled, conflicting, doubtful and ambiguous cells."""
     filled = sum(bool(cell.readings) for cell in cells.values())
     facts = [t("tables.filled", filled=format_number(filled), cells=format_number(len(grid.rows) * len(grid.columns)))]
@@ -189,7 +190,7 @@ def draw_evidence(run: Run, row: Row, column: Column, cell: Cell | None, report:
         for n, choice in enumerate(() if run.is_active else cell.choices):
             key = f"which_{n}_{row.id}"
             if st.button(escape_markdown(choice), key=key) and report and report.plan and report.plan.grid:
-                start_with_meaning(run, report.plan.grid, row, choice)
+                restart_with_description(run, report.plan.grid, row, choice)
 
 
 def _draw_reading(reading: CellReading, column: Column, evidence_by_id: Mapping[str, Evidence]) -> None:
@@ -221,13 +222,13 @@ def _source_line(item: Evidence, passage_id: str, start: int, end: int) -> str:
     return " · ".join(filter(None, dict.fromkeys(facts)))
 
 
-def start_with_meaning(run: Run, grid: Grid, row: Row, about: str) -> None:
+def restart_with_description(run: Run, grid: Grid, row: Row, about: str) -> None:
     """Start the table again with a description that makes an ambiguous row clear."""
     rows = tuple(entry.model_copy(update={"about": about}) if entry.id == row.id else entry for entry in grid.rows)
-    start_table(run, grid.model_copy(update={"rows": rows}))
+    restart_table(run, grid.model_copy(update={"rows": rows}))
 
 
-def start_table(run: Run, grid: Grid) -> None:
+def restart_table(run: Run, grid: Grid) -> None:
     """Start a run of an edited table. Unchanged cells of the earlier run are reused."""
     with run_navigation.catch_start_errors():
         started = get_application().start_table(
@@ -252,6 +253,6 @@ def draw_editor(run: Run, grid: Grid) -> None:
             if rows and columns:
                 since_time = datetime(since.year, since.month, since.day, tzinfo=UTC) if since else None
                 update = {"rows": rows, "columns": columns, "since": since_time}
-                start_table(run, grid.model_copy(update=update))
+                restart_table(run, grid.model_copy(update=update))
             else:
                 st.error(t("tables.nothing"))

@@ -15,12 +15,13 @@ from research import Report, Run, explain_failure, get_application, parse_failur
 
 def load_progress(run: Run, owner: str = "") -> RunProgress:
     """Return the progress of a run, cached in the session so that only new events are read."""
-    views = st.session_state.setdefault("views", {})
-    if run.id not in views:
-        views.clear()
-        views[run.id] = RunProgress()
-    view: RunProgress = views[run.id]
-    return view.apply(get_application().runs.events(run.id, view.seq, owner=owner or current_owner()))
+    cache = st.session_state.setdefault("views", {})
+    if run.id not in cache:
+        cache.clear()
+        cache[run.id] = RunProgress()
+    run_progress: RunProgress = cache[run.id]
+    events = get_application().runs.events(run.id, run_progress.seq, owner=owner or current_owner())
+    return run_progress.apply(events)
 
 
 def draw_header(run: Run, run_progress: RunProgress) -> None:
@@ -34,8 +35,8 @@ def draw_header(run: Run, run_progress: RunProgress) -> None:
             st.title(escape_markdown(run.question, 400), anchor=False)
         with st.container(horizontal=True, vertical_alignment="center"):
             if run.status != "done":
-                is_asking_back = run_progress.clarification_question and run_progress.clarification_answer is None
-                state = t("run.asks_back" if run.status == "waiting" and is_asking_back else f"run.{run.status}")
+                is_awaiting_answer = run_progress.clarification_question and run_progress.clarification_answer is None
+                state = t("run.asks_back" if run.status == "waiting" and is_awaiting_answer else f"run.{run.status}")
                 st.badge(state, color=run_navigation.STATUS_COLORS.get(run.status, "orange"))
             st.caption(format_local_time(run.created), width="content")
             if run.options.notebook:
@@ -80,8 +81,8 @@ def draw_stop_buttons(run: Run, run_progress: RunProgress) -> None:
     ):
         get_application().runs.stop(run.id, write_only=True, owner=current_owner())
         st.session_state[key] = "run.ending"
-    if message_key := st.session_state.get(key):
-        st.caption(t(message_key), width="content")
+    if pending_message_key := st.session_state.get(key):
+        st.caption(t(pending_message_key), width="content")
 
 
 def draw_resume_buttons(run: Run) -> None:
@@ -101,11 +102,11 @@ def draw_activity(run: Run, run_progress: RunProgress, report: Report | None = N
 
     With the `report` of a finished run it also contains usage and plan.
     """
-    searching = run.is_active and not run_progress.is_writing
+    is_searching = run.is_active and not run_progress.is_writing
     with st.expander(
         activity.headline(run_progress, run),
-        expanded=searching,
-        key=f"activity_{'open' if searching else 'folded'}_{run.id[:8]}",
+        expanded=is_searching,
+        key=f"activity_{'open' if is_searching else 'folded'}_{run.id[:8]}",
         icon="spinner" if run.is_active else ":material/checklist:",
     ):
         activity.draw(run_progress, run)

@@ -25,7 +25,7 @@ DATED_TOOL = "search_news_by_date"  # needs a start and an end date
 
 
 def edit_plan(plan: Plan, sources: tuple[str, ...], key: str) -> Plan:
-    """Draw the plan as an editable table and return the edited plan. Faults are drawn below."""
+    """Draw the plan as an editable table and return the edited plan. Problems with dates are drawn below it."""
     if has_shared_tasks(plan):
         st.markdown("\n".join(f"- {escape_markdown(part.text)}" for part in plan.parts))
     st.caption(t("plan.outline_help" if plan.outline else "plan.help"))
@@ -38,8 +38,8 @@ def edit_plan(plan: Plan, sources: tuple[str, ...], key: str) -> Plan:
         placeholder="",
         column_config=_column_configs(sources, is_outline=plan.outline),
     )
-    edited_plan = build_edited_plan(read_rows(edited, sources), plan)
-    if plan.outline and (lines := find_faults(edited_plan)):
+    edited_plan = build_edited_plan(parse_rows(edited, sources), plan)
+    if plan.outline and (lines := find_date_problems(edited_plan)):
         st.error("\n".join(f"- {line}" for line in lines), icon=":material/event_busy:")
     if plan.outline and has_unused_dates(edited):
         st.caption(t("plan.dates_idle"))
@@ -55,7 +55,7 @@ def draw_rerun(run: Run, old_plan: Plan) -> None:
             t("plan.rerun_start"),
             key=f"again_start_{run.id[:8]}",
             type="primary",
-            disabled=bool(find_faults(edited)),
+            disabled=bool(find_date_problems(edited)),
         ):
             if edited.tasks:
                 run_navigation.start_run(run.question, run.options, edited, based_on_run_id=run.id)
@@ -63,17 +63,17 @@ def draw_rerun(run: Run, old_plan: Plan) -> None:
                 st.error(t("plan.none"))
 
 
-def find_faults(plan: Plan) -> list[str]:
+def find_date_problems(plan: Plan) -> list[str]:
     """Return one line for each search by dates whose dates are missing or invalid."""
     today = datetime.now(UTC).date()
     return [
-        f"{escape_markdown(task.query, 60)} — {fault}"
+        f"{escape_markdown(task.query, 60)} — {problem}"
         for task in plan.tasks
-        if task.tool == DATED_TOOL and (fault := _fault(task, today))
+        if task.tool == DATED_TOOL and (problem := _date_problem(task, today))
     ]
 
 
-def _fault(task: Task, today: date) -> str:
+def _date_problem(task: Task, today: date) -> str:
     if task.start is None or task.end is None:
         return t("plan.dates_missing")
     if task.start > task.end:
@@ -83,8 +83,8 @@ def _fault(task: Task, today: date) -> str:
     return ""
 
 
-def read_rows(table: pd.DataFrame, sources: tuple[str, ...]) -> list[Any]:
-    """Return the rows of an edited table as tuples.
+def parse_rows(table: pd.DataFrame, sources: tuple[str, ...]) -> list[Any]:
+    """Parse the rows of an edited table into tuples for `build_edited_plan`.
 
     In an outline only sources with tools keep a tool, and only the search by dates keeps its dates.
     """
@@ -115,8 +115,8 @@ def _source_tools(source: str) -> Mapping[str, str]:
     return sources_by_name()[source].tool_descriptions if source in sources_by_name() else {}
 
 
-def _first_source(sources: Sequence[str]) -> str:
-    """Return the first source preferred for reports, else the first source."""
+def _default_source(sources: Sequence[str]) -> str:
+    """Return the source of a new row of an outline: the first preferred for reports, else the first."""
     known = sources_by_name()
     return next((name for name in sources if name in known and known[name].is_preferred_for_reports), sources[0])
 
@@ -159,7 +159,7 @@ def _column_configs(sources: tuple[str, ...], *, is_outline: bool) -> dict[str, 
         "source": column.SelectboxColumn(
             t("plan.source"),
             options=list(sources),
-            default=_first_source(sources) if is_outline else sources[0],
+            default=_default_source(sources) if is_outline else sources[0],
             required=True,
             format_func=source_name,
         ),

@@ -76,7 +76,7 @@ class RunProgress:
     """The state of a run as described by its events. Applying an event twice has no effect."""
 
     seq: int = 0
-    parts: list[tuple[str, str]] = field(default_factory=list)
+    parts: list[tuple[str, str]] = field(default_factory=list)  # of the plan: subject and text
     sections: dict[str, SectionProgress] = field(default_factory=dict)  # of a report, by section id
     grid: Grid | None = None
     cells: dict[tuple[str, str], Cell] = field(default_factory=dict)  # by row and column
@@ -86,13 +86,13 @@ class RunProgress:
     rounds: dict[int, RoundProgress] = field(default_factory=dict)
     is_writing: bool = False
     draft_text: str = ""
-    handles: dict[str, tuple[str, str]] = field(default_factory=dict)
-    retry: tuple[str, str, float, datetime] | None = None
+    handles: dict[str, tuple[str, str]] = field(default_factory=dict)  # of the draft: evidence and passage id
+    retry: tuple[str, str, float, datetime] | None = None  # service, reason, seconds to wait, time of the event
     clarification_question: str = ""
     clarification_answer: str | None = None
     instructions: list[str] = field(default_factory=list)
     applied_instructions: int = 0  # number of instructions that a stage has applied
-    queued_names: list[str] = field(default_factory=list)
+    queued_names: list[str] = field(default_factory=list)  # services whose rate limit a call waits for
     refused_thinking_levels: dict[str, str] = field(default_factory=dict)  # by model
     undercounted_tokens: dict[str, int] = field(default_factory=dict)  # by model
     unreadable_parts: dict[str, list[str]] = field(default_factory=dict)  # answer parts, by model
@@ -108,10 +108,10 @@ class RunProgress:
     service_calls: Counter[str] = field(default_factory=Counter)  # service calls by search id
     first_event_at: datetime | None = None
     last_event_at: datetime | None = None
-    active_spans: list[tuple[datetime, datetime | None]] = field(default_factory=list)
+    active_spans: list[tuple[datetime, datetime | None]] = field(default_factory=list)  # None while it runs
 
     def apply(self, events: Iterable[Event]) -> RunProgress:
-        """Apply new events in order and return this view; unknown events are skipped."""
+        """Apply new events in order and return this object; unknown events are skipped."""
         for event in events:
             if event.seq <= self.seq:
                 continue

@@ -16,8 +16,8 @@ def draw(report: Report) -> None:
         return
     title = t("review.title", n=format_number(len(review.repairs)))
     with st.expander(title, key=f"review_{report.run.id[:8]}", icon=":material/rule:"):
-        by_rules = t("review.rules")
-        st.caption(t("review.help", author=escape_markdown(review.author)) if review.author else by_rules)
+        author = escape_markdown(review.author)
+        st.caption(t("review.help", author=author) if author else t("review.rules"))
         for repair in review.repairs:
             kind = "review.rewritten" if repair.after else "review.dropped"
             after = f"  \n→ {escape_markdown(repair.after)}" if repair.after else ""

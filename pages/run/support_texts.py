@@ -25,16 +25,16 @@ def answer_support(report: Report, cited: CitedAnswer) -> AnswerSupport:
     return result
 
 
-def summarize(sentence_support: AnswerSupport, cited: CitedAnswer) -> dict[str, Any] | None:
+def summarize(support: AnswerSupport, cited: CitedAnswer) -> dict[str, Any] | None:
     """Return the line of counts above an answer, with the details that it opens.
 
     Return None if the answer claims nothing, or if all its sentences rest on database rows.
     """
     kinds = {source.evidence.id: source.evidence.kind for source in cited.sources}
-    if all(kinds.get(sentence.evidence) == "database" for sentence in sentence_support.sentences):
+    if all(kinds.get(sentence.evidence) == "database" for sentence in support.sentences):
         return None
     notes = [accuracy_text()]
-    if ruled_count := sum(sentence.ruled for sentence in sentence_support.sentences):
+    if ruled_count := sum(sentence.ruled for sentence in support.sentences):
         notes.append(t("support.ruled", n=format_number(ruled_count)))
     doubtful = [
         {
@@ -43,10 +43,10 @@ def summarize(sentence_support: AnswerSupport, cited: CitedAnswer) -> dict[str, 
             "text": to_single_line(sentence.text, MAX_SENTENCE_CHARS),
             "why": status_text(sentence, cited),
         }
-        for sentence in sentence_support.doubtful_sentences
+        for sentence in support.doubtful_sentences
     ]
     return {
-        "line": counts_text(sentence_support),
+        "line": counts_text(support),
         "doubtful": doubtful,
         "title": t("support.doubtful", n=format_number(len(doubtful))),
         "legend": t("support.legend"),
@@ -59,17 +59,17 @@ def summarize(sentence_support: AnswerSupport, cited: CitedAnswer) -> dict[str, 
 
 def accuracy_text() -> str:
     """Return the measured accuracy of the check, beside that of plain word overlap."""
-    shares = {
+    accuracies = {
         f"{language}_{name}": round(100 * share)
         for language, measured in SUPPORT_ACCURACY.items()
         for name, share in measured.model_dump().items()
     }
-    return t("support.accuracy", **shares)
+    return t("support.accuracy", **accuracies)
 
 
-def counts_text(sentence_support: AnswerSupport) -> str:
+def counts_text(support: AnswerSupport) -> str:
     """Return one line with the number of sentences of each status."""
-    counts = sentence_support.counts
+    counts = support.counts
     if counts.quoted == counts.total:
         return t("support.quoted", n=format_number(counts.total))
     supported_count = format_number(counts.quoted + counts.supported)
@@ -80,7 +80,7 @@ def counts_text(sentence_support: AnswerSupport) -> str:
     return t("mark.comma").join(facts)
 
 
-def sentence_marks(sentence_support: AnswerSupport, cited: CitedAnswer) -> dict[int, dict[str, Any]]:
+def sentence_marks(support: AnswerSupport, cited: CitedAnswer) -> dict[int, dict[str, Any]]:
     """Return the mark of each doubtful sentence, by sentence index."""
     return {
         sentence.at: {
@@ -91,7 +91,7 @@ def sentence_marks(sentence_support: AnswerSupport, cited: CitedAnswer) -> dict[
             "reasons": gap_texts(sentence, cited),
             "near": _nearest_citation(sentence, cited),
         }
-        for sentence in sentence_support.doubtful_sentences
+        for sentence in support.doubtful_sentences
     }
 
 
@@ -104,7 +104,7 @@ def status_text(sentence: CheckedSentence, cited: CitedAnswer) -> str:
 
 
 def gap_texts(sentence: CheckedSentence, cited: CitedAnswer) -> list[str]:
-    """Return what the passages lack to support a sentence, or what is wrong with its source."""
+    """Return what a sentence says that its passages do not, or what is wrong with its source."""
     texts = []
     for gap in sentence.lacks:
         is_most_of_sentence = gap.kind == "words" and len(gap.text) * 2 > len(sentence.text)
@@ -123,7 +123,7 @@ def gap_texts(sentence: CheckedSentence, cited: CitedAnswer) -> list[str]:
     return texts
 
 
-def source_uses(sentence_support: AnswerSupport, cited: CitedAnswer) -> dict[str, list[dict[str, Any]]]:
+def source_uses(support: AnswerSupport, cited: CitedAnswer) -> dict[str, list[dict[str, Any]]]:
     """Return for each source number the sentences that cite it, each with its citing span."""
     return {
         str(source.number): [
@@ -133,7 +133,7 @@ def source_uses(sentence_support: AnswerSupport, cited: CitedAnswer) -> dict[str
                 "name": t(f"standing.{sentence.status}"),
                 "text": to_single_line(sentence.text, MAX_SENTENCE_CHARS),
             }
-            for sentence in sentence_support.citing(source.number)
+            for sentence in support.citing(source.number)
         ]
         for source in cited.sources
     }

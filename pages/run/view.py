@@ -44,9 +44,9 @@ def draw_instruction_form(run: Run, run_progress: RunProgress) -> None:
             key=f"instruction_{run.id[:8]}",
             autocomplete="off",
         )
-        is_sent = st.form_submit_button(t("run.instruct_send"), key=f"instruct_send_{run.id[:8]}")
+        is_submitted = st.form_submit_button(t("run.instruct_send"), key=f"instruct_send_{run.id[:8]}")
     if (
-        is_sent
+        is_submitted
         and instruction.strip()
         and not get_application().runs.add_instruction(run.id, instruction, owner=current_owner())
     ):
@@ -76,23 +76,23 @@ def draw_active_run(run_id: str, *, is_fast: bool) -> None:
         run = get_application().runs.get_run(run_id, owner=owner)
         if run is None:
             st.rerun()
-        view = header.load_progress(run, owner)
+        run_progress = header.load_progress(run, owner)
     except StoreError as error:  # the router, which catches this, does not run for a fragment
         storage_errors.draw(error)
         return
-    header.draw_header(run, view)
-    if run.status == "queued" and not view.is_planned:
+    header.draw_header(run, run_progress)
+    if run.status == "queued" and not run_progress.is_planned:
         runs_ahead, is_own = get_application().runs.queue_position(run.id, owner=current_owner())
         reason = t("run.turn_own" if is_own else "run.turn")
-        position_text = t("run.turn_after", n=runs_ahead) if runs_ahead else t("run.turn_next")
-        st.info(f"{reason} {position_text}", icon=":material/hourglass_top:")
+        queue_text = t("run.turn_after", n=runs_ahead) if runs_ahead else t("run.turn_next")
+        st.info(f"{reason} {queue_text}", icon=":material/hourglass_top:")
     else:
-        header.draw_activity(run, view)
-    if view.grid:
-        grid.draw(run, view.grid, view.cells)
-    if run.is_active and view.draft_text:
-        draw_draft_answer(run, view)
-    if not run.is_active or is_fast != bool(view.draft_text):
+        header.draw_activity(run, run_progress)
+    if run_progress.grid:
+        grid.draw(run, run_progress.grid, run_progress.cells)
+    if run.is_active and run_progress.draft_text:
+        draw_draft_answer(run, run_progress)
+    if not run.is_active or is_fast != bool(run_progress.draft_text):
         st.rerun()  # last, since the whole page takes longer to draw than these steps
 
 

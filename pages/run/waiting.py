@@ -41,7 +41,7 @@ def draw_clarification(run: Run, clarification: Clarification) -> None:
             reply = st.text_input(
                 t("run.clarify_own"), max_chars=500, key=f"clarified_{run.id[:8]}", autocomplete="off"
             )
-            is_sent = st.form_submit_button(t("run.clarify_send"), key=f"clarify_send_{run.id[:8]}")
+            is_submitted = st.form_submit_button(t("run.clarify_send"), key=f"clarify_send_{run.id[:8]}")
         st.button(
             t("run.clarify_skip"),
             key=f"clarify_skip_{run.id[:8]}",
@@ -50,7 +50,7 @@ def draw_clarification(run: Run, clarification: Clarification) -> None:
             on_click=answer,
             args=("",),
         )
-    if is_sent and reply.strip():
+    if is_submitted and reply.strip():
         answer(reply)
         st.rerun()
 
@@ -70,7 +70,10 @@ def draw_approval(run: Run, report: Report) -> None:
     edited = plan.edit_plan(report.plan, tuple(get_application().sources), f"approve_plan_{run.id[:8]}")
     with st.container(horizontal=True, vertical_alignment="center"):
         is_approved = st.button(
-            t("run.approve"), type="primary", key=f"approve_{run.id[:8]}", disabled=bool(plan.find_faults(edited))
+            t("run.approve"),
+            type="primary",
+            key=f"approve_{run.id[:8]}",
+            disabled=bool(plan.find_date_problems(edited)),
         )
         _draw_discard_button(run)
         run_options.draw_options()
@@ -85,20 +88,23 @@ def draw_approval(run: Run, report: Report) -> None:
         st.rerun()
 
 
-def draw_table_approval(run: Run, proposed: Plan, table: Grid) -> None:
+def draw_table_approval(run: Run, proposed: Plan, grid: Grid) -> None:
     """Draw a proposed table to edit and approve."""
-    rows = form.edit_rows(table.rows, f"approve_rows_{run.id[:8]}")
-    columns = form.edit_columns(table.columns, f"approve_columns_{run.id[:8]}")
-    edited = table.model_copy(update={"rows": rows, "columns": columns})
-    ready = proposed.model_copy(update={"grid": edited, "edited": edited != table})
+    rows = form.edit_rows(grid.rows, f"approve_rows_{run.id[:8]}")
+    columns = form.edit_columns(grid.columns, f"approve_columns_{run.id[:8]}")
+    edited_grid = grid.model_copy(update={"rows": rows, "columns": columns})
+    approved_plan = proposed.model_copy(update={"grid": edited_grid, "edited": edited_grid != grid})
     with st.container(horizontal=True, vertical_alignment="center"):
         is_approved = st.button(
-            t("tables.fill"), type="primary", key=f"fill_{run.id[:8]}", disabled=not (edited.rows and edited.columns)
+            t("tables.fill"),
+            type="primary",
+            key=f"fill_{run.id[:8]}",
+            disabled=not (edited_grid.rows and edited_grid.columns),
         )
         _draw_discard_button(run)
-        run_options.draw_estimate(run.options, ready)
+        run_options.draw_estimate(run.options, approved_plan)
     if is_approved:
-        get_application().runs.approve(run.id, plan=ready, owner=current_owner())
+        get_application().runs.approve(run.id, plan=approved_plan, owner=current_owner())
         st.rerun()
 
 

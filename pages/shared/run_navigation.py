@@ -28,13 +28,13 @@ from research import (
     sources_by_name,
 )
 
-DEFAULT_ICON = ":material/search:"
+QUESTION_ICON = ":material/search:"
 STATUS_COLORS = {"running": "blue", "queued": "blue", "waiting": "blue", "done": "green", "failed": "red"}
 LAST_REPORT_KEY = "last_report"  # session key of the last run on the news page
 LAST_TABLE_KEY = "last_table"  # session key of the last run on the tables page
 
 
-def is_history_navigation() -> bool:
+def is_browser_navigation() -> bool:
     """Return True if Back, Forward or the menu entry of the current page led here, and no widget.
 
     Then only the URL decides what is shown.
@@ -64,7 +64,7 @@ def current_run() -> Run | None:
 
     A run that belongs on another page is opened there if the URL names it.
     """
-    if is_history_navigation() and not {"run", "plan"} & {*st.query_params}:
+    if is_browser_navigation() and not {"run", "plan"} & {*st.query_params}:
         leave_run()
     url_run_id = st.query_params.get("run", "")
     run_id = url_run_id or st.session_state.get(_last_run_key(), "")
@@ -80,7 +80,7 @@ def current_run() -> Run | None:
             st.switch_page(page_script(other_page), query_params=run_query_params(run.id))
         st.session_state.pop(_last_run_key())
         return None
-    show_run(run)
+    select_run(run)
     return run
 
 
@@ -100,10 +100,10 @@ def run_icon(options: RunOptions) -> str:
         return ":material/newspaper:"
     source = sources_by_name().get(options.sources[0]) if len(options.sources) == 1 else None
     has_icon = source is not None and source.icon in ALL_MATERIAL_ICONS
-    return f":material/{source.icon}:" if source and has_icon else DEFAULT_ICON
+    return f":material/{source.icon}:" if source and has_icon else QUESTION_ICON
 
 
-def show_run(run: Run) -> None:
+def select_run(run: Run) -> None:
     """Make a run the current run, in the URL and in the session."""
     set_query_param("run", run.id, "plan")
     st.session_state[_last_run_key()] = run.id
@@ -111,7 +111,7 @@ def show_run(run: Run) -> None:
 
 def open_run(run: Run) -> None:
     """Make a run the current run and draw the page again."""
-    show_run(run)
+    select_run(run)
     st.rerun()
 
 

@@ -67,6 +67,6 @@ def test_a_format_that_is_remembered_and_gone_is_none(visit: Callable[..., Visit
 
 def test_every_format_that_can_be_the_usual_one_has_words_for_the_button() -> None:
     one = report("Some words")
-    usual = [each.label_as_default for each in list_formats(one, numbered(one)) if each.group in ("report", "all")]
+    usual = [each.label_as_preferred for each in list_formats(one, numbered(one)) if each.group in ("report", "all")]
     expected = [item for item in EXPORT_FORMATS if item.content in ("report", "everything")]
     assert len(usual) == len(expected) and all(label.startswith("Download ") for label in usual)

@@ -161,6 +161,6 @@ def test_a_download_offers_its_file_made_before_or_when_asked_for() -> None:
 def test_the_memory_of_what_was_offered_is_bounded() -> None:
     gate = AccessMiddleware(None)
     for n in range(60_000):
-        gate._remember("ann", str(n))
+        gate._add_offer("ann", str(n))
     assert len(gate._offered_files) == 50_000
     assert ("ann", "59999") in gate._offered_files

@@ -144,7 +144,7 @@ def test_only_news_has_a_tool_and_only_the_search_by_dates_has_days() -> None:
         ("a", "b", "c", "news", "deep_search_news", first, None),
         ("a", None, "c", None, None, None, last),
     )
-    assert plan.read_rows(table, ("web", "news")) == [
+    assert plan.parse_rows(table, ("web", "news")) == [
         ("a", "b", "c", "news", plan.DATED_TOOL, first, last),
         ("a", "b", "c", "web", "", None, None),
         ("a", "b", "c", "news", "deep_search_news", None, None),
@@ -168,7 +168,7 @@ def test_only_news_has_a_tool_and_only_the_search_by_dates_has_days() -> None:
 )
 def test_wrong_dates_are_told(start: date | None, end: date | None, fault: str) -> None:
     task = Task(id="1.1", source="news", query="q*", tool=plan.DATED_TOOL, start=start, end=end)
-    told = plan.find_faults(Plan(tasks=(task,), outline=True))
+    told = plan.find_date_problems(Plan(tasks=(task,), outline=True))
     wanted = [f"q\\* — {english(f'plan.{fault}', start=start, end=end)}"] if fault else []
     assert told == wanted
 
@@ -198,7 +198,7 @@ def test_a_table_of_an_outline_gives_its_plan_back() -> None:
     )
     parts = (Part(id="s1", subject="A", text="x"), Part(id="s2", subject="B", text="y"))
     old = Plan(parts=parts, tasks=tasks, outline=True)
-    rows = plan.read_rows(plan._outline_table(old), ("news", "library"))
+    rows = plan.parse_rows(plan._outline_table(old), ("news", "library"))
     assert plan.build_edited_plan(rows, old) is old
 
 
