@@ -17,30 +17,38 @@ from pages.shared.paths import ASSETS_FOLDER, base_path, page_script
 from research import SettingError, StoreError, get_application
 
 MAX_ACTIVE_RUNS = 8  # in the sidebar
+DEFAULT_PAGE = "ask"
+PAGE_ICONS = {
+    "ask": "search",
+    "news": "newspaper",
+    "tables": "table_view",
+    "places": "map",
+    "database": "database",
+    "library": "library_books",
+    "history": "history",
+    "settings": "tune",
+    "status": "monitor_heart",
+    "help": "help",
+}
 LabelVisibility = Literal["visible", "collapsed"]
 
 
-def create_page(name: str, title: str, icon: str, *, default: bool = False) -> st.Page:  # type: ignore[valid-type]
-    path = "" if default else name
-    return st.Page(page_script(name), title=title, icon=icon, url_path=path, default=default)
-
-
 def create_pages() -> list[st.Page]:  # type: ignore[valid-type]
+    """Return the pages in the order of the menu. The first is the default page."""
     return [
-        create_page("ask", t("nav.ask"), ":material/search:", default=True),
-        create_page("news", t("nav.news"), ":material/newspaper:"),
-        create_page("tables", t("nav.tables"), ":material/table_view:"),
-        create_page("places", t("nav.places"), ":material/map:"),
-        create_page("database", t("nav.database"), ":material/database:"),
-        create_page("library", t("nav.library"), ":material/library_books:"),
-        create_page("history", t("nav.history"), ":material/history:"),
-        create_page("settings", t("nav.settings"), ":material/tune:"),
-        create_page("status", t("nav.status"), ":material/monitor_heart:"),
-        create_page("help", t("nav.help"), ":material/help:"),
+        st.Page(
+            page_script(name),
+            title=t(f"nav.{name}"),
+            icon=f":material/{icon}:",
+            url_path="" if name == DEFAULT_PAGE else name,
+            default=name == DEFAULT_PAGE,
+        )
+        for name, icon in PAGE_ICONS.items()
     ]
 
 
-def draw_sidebar(owner: str) -> None:
+def draw_active_runs(owner: str) -> None:
+    """Draw links to the active and waiting runs of an owner in the sidebar."""
     with st.sidebar:
         active = [
             run
@@ -81,7 +89,9 @@ def remember_language(owner: str) -> None:
         get_application().store.set_preference(owner, "language", st.session_state.lang)
 
 
-def draw_language_switch(container: DeltaGenerator, owner: str = "", label: LabelVisibility = "visible") -> None:
+def draw_language_switch(
+    container: DeltaGenerator, owner: str = "", label_visibility: LabelVisibility = "visible"
+) -> None:
     """Draw the language switch, and put a language other than the browser's into the address."""
     requested = st.query_params.get("lang")
     if "lang" not in st.session_state:
@@ -93,7 +103,7 @@ def draw_language_switch(container: DeltaGenerator, owner: str = "", label: Labe
             format_func=LANGUAGE_NAMES.__getitem__,
             key="lang",
             required=True,
-            label_visibility=label,
+            label_visibility=label_visibility,
             on_change=remember_language if owner else None,
             args=(owner,),
         )
@@ -114,6 +124,12 @@ def not_found_pages(pages: list[st.Page]) -> list[st.Page]:  # type: ignore[vali
     return [st.Page(draw_not_found, title=t("nowhere.title"), url_path=requested, visibility="hidden")]
 
 
+def create_navigation(position: Literal["sidebar", "hidden"]) -> st.Page:  # type: ignore[valid-type]
+    """Create the menu. Return the requested page."""
+    pages = create_pages()
+    return st.navigation([*pages, *not_found_pages(pages)], position=position)
+
+
 def draw_not_found() -> None:
     """Draw the page of an address that does not exist."""
     layout.draw_header(t("nowhere.title"), t("nowhere.lead"))
@@ -123,36 +139,33 @@ def draw_not_found() -> None:
 def draw_signed_out(config: login.LoginConfig, visitor: login.Visitor) -> None:
     """Draw the sign-in card without menu, runs or page."""
     login.set_session_owner("")
-    pages = create_pages()
-    st.navigation([*pages, *not_found_pages(pages)], position="hidden")
+    create_navigation("hidden")
     card = login.create_card()
     foot = st.container(horizontal_alignment="center")
-    draw_language_switch(foot, label="collapsed")
+    draw_language_switch(foot, label_visibility="collapsed")
     login.draw(card, config, visitor)
 
 
 def draw_sign_in_error(error: StoreError | SettingError) -> None:
     """Draw the error shown while the record of ended sign-ins cannot be read and admits nobody."""
     login.set_session_owner("")
-    pages = create_pages()
-    st.navigation([*pages, *not_found_pages(pages)], position="hidden")
+    create_navigation("hidden")
     storage_errors.draw(error)
-    draw_language_switch(st.container(), label="collapsed")
+    draw_language_switch(st.container(), label_visibility="collapsed")
 
 
 def draw_signed_in(owner: str, visitor: login.Visitor | None) -> None:
     """Draw the sidebar and the requested page. `visitor` is None without a login."""
     login.set_session_owner(owner)
     draw_language_switch(st.sidebar, owner)
-    pages = create_pages()
-    page = st.navigation([*pages, *not_found_pages(pages)])
+    page = create_navigation("sidebar")
     if visitor:
-        login.draw_sidebar(visitor)
+        login.draw_visitor(visitor)
     try:
         get_application()
-        draw_sidebar(owner)
+        draw_active_runs(owner)
         draw_key_warning(owner)
-        tour.draw_tour(owner, is_first_page=page is pages[0])
+        tour.draw_tour(owner, is_default_page=page.url_path == "")
         page.run()
     except (StoreError, SettingError) as problem:
         storage_errors.draw(problem)

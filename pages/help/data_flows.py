@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import join_source_names, source_name, t
 from pages.shared.login import current_owner
-from research import get_application, sources_by_name
+from research import Readiness, Settings, get_application, sources_by_name
 
 
 def describe_data_flows() -> str:
     """Return a Markdown list of the services that receive data, with the data sent."""
-    lines = [*_server_lines(), *_browser_lines()]
-    return "\n".join(lines)
+    settings = get_application().services_for(current_owner()).settings
+    ready = get_application().readiness(owner=current_owner())
+    return "\n".join([*_server_lines(settings, ready), *_browser_lines(settings, ready)])
 
 
-def _server_lines() -> list[str]:
+def _server_lines(settings: Settings, ready: Mapping[str, Readiness]) -> list[str]:
     """List the data that the server sends to services."""
-    services, ready = (
-        get_application().services_for(current_owner()),
-        get_application().readiness(owner=current_owner()),
-    )
-    settings, lines = services.settings, []
+    lines = []
     live = {name for name, state in ready.items() if state.state == "live"}
     if models := _usable_models():
         lines.append(t("leaves.models", names=t("mark.list").join(map(escape_markdown, models))))
@@ -50,10 +49,10 @@ def _server_lines() -> list[str]:
     return lines
 
 
-def _browser_lines() -> list[str]:
+def _browser_lines(settings: Settings, ready: Mapping[str, Readiness]) -> list[str]:
     """List what the visitor's browser requests from other hosts."""
-    tiles = [t("leaves.tiles")] if get_application().services_for(current_owner()).settings.map_tiles != "off" else []
-    news = [t("leaves.pictures")] if get_application().readiness(owner=current_owner())["news"].state == "live" else []
+    tiles = [t("leaves.tiles")] if settings.map_tiles != "off" else []
+    news = [t("leaves.pictures")] if ready["news"].state == "live" else []
     return tiles + news
 
 

@@ -6,19 +6,12 @@ import pandas as pd
 import streamlit as st
 
 from pages.help import data_flows
-from pages.run.support_texts import accuracy_text
+from pages.run import support_texts
 from pages.shared import help_topics, layout, login, tour
 from pages.shared.localization import current_language, format_number, t
 from research import get_application
 
-STATUS_SIGNS = {
-    "quoted": "●",
-    "supported": "●",
-    "unclear": "◐",
-    "unsupported": "×",
-    "differs": ":orange[≠]",
-    "none": "○",
-}
+STATUS_SYMBOLS = support_texts.STATUS_SYMBOLS | {"differs": ":orange[≠]"}
 
 
 def draw_topic_text(topic: str) -> None:
@@ -31,9 +24,11 @@ def draw_topic_text(topic: str) -> None:
 
 def draw_support() -> None:
     st.markdown(t("guide.support"))
-    signs = [f"{sign} **{t(f'standing.{status}')}**  {t(f'meaning.{status}')}" for status, sign in STATUS_SIGNS.items()]
-    st.markdown("  \n".join(signs))  # one line each
-    st.markdown(accuracy_text())
+    lines = [
+        f"{symbol} **{t(f'standing.{status}')}**  {t(f'meaning.{status}')}" for status, symbol in STATUS_SYMBOLS.items()
+    ]
+    st.markdown("  \n".join(lines))
+    st.markdown(support_texts.accuracy_text())
 
 
 def draw_places() -> None:

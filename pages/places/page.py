@@ -28,7 +28,7 @@ from research import (
     sample_places,
 )
 
-MAP_KEY = "all"  # of this page's map
+MAP_KEY = "all"  # key of the map of all places
 SAME_POINT_DEGREES = 1e-5  # about a metre; clicks are rounded to six decimals
 RADII_METRES = (300, 500, 1000, 2000, 3000, 5000, 10_000)
 MIN_RATINGS = (0.0, 3.0, 3.5, 4.0, 4.5)
@@ -41,8 +41,8 @@ TRAVEL_MODES = ("", "walking", "transit", "bicycling", "driving")
 # Searches
 
 
-def draw_search() -> None:
-    """Draw the search forms in tabs, the quota, and failures of the last search."""
+def draw_search_forms() -> None:
+    """Draw the search forms in tabs, and below them the quota and failures of the last search."""
     nearby_tab, route_tab, itinerary_tab = st.tabs(
         [t("places.near"), t("places.way"), t("places.day_title")], key="places_asking"
     )
@@ -62,81 +62,84 @@ def draw_search() -> None:
 
 def draw_nearby_form() -> None:
     with st.form("nearby", enter_to_submit=True):
-        where, what, radius, button = st.columns([3, 3, 2, 2], vertical_alignment="bottom")
-        where.text_input(
+        place_column, subject_column, radius_column, button_column = st.columns(
+            [3, 3, 2, 2], vertical_alignment="bottom"
+        )
+        place_column.text_input(
             t("places.where"),
             key="places_where",
             placeholder=t("places.where_example"),
             max_chars=120,
         )
-        what.text_input(
+        subject_column.text_input(
             t("places.what"),
             key="places_what",
             placeholder=t("places.what_example"),
             max_chars=120,
         )
-        radius.select_slider(
+        radius_column.select_slider(
             t("places.radius"),
             RADII_METRES,
             value=1000,
             format_func=place_text.format_distance,
             key="places_radius",
         )
-        submitted = draw_submit_button(button, "places_search", t("places.search"), ":material/search:")
-    if submitted and (where_ := read_place("places_where")):
-        what_, radius_ = st.session_state.places_what.strip(), st.session_state.places_radius
+        submitted = draw_submit_button(button_column, "places_search", t("places.search"), ":material/search:")
+    if submitted and (place := read_place("places_where")):
+        subject, radius = st.session_state.places_what.strip(), st.session_state.places_radius
         run_search(
             lambda: get_application().places.search_around(
-                where_, what_, radius_, language=current_language(), owner=current_owner()
+                place, subject, radius, language=current_language(), owner=current_owner()
             )
         )
 
 
 def draw_route_form() -> None:
     with st.form("way", enter_to_submit=True):
-        start, end, how, button = st.columns([3, 3, 2, 2], vertical_alignment="bottom")
-        start.text_input(t("places.from"), key="places_from", max_chars=120)
-        end.text_input(t("places.to"), key="places_to", max_chars=120)
-        draw_travel_mode_choice(how, "places_means")
-        submitted = draw_submit_button(button, "places_go", t("places.show_way"), ":material/directions:")
-    if submitted and (start_ := read_place("places_from")) and (end_ := read_place("places_to")):
-        means = st.session_state.places_means or None
+        start_column, end_column, mode_column, button_column = st.columns([3, 3, 2, 2], vertical_alignment="bottom")
+        start_column.text_input(t("places.from"), key="places_from", max_chars=120)
+        end_column.text_input(t("places.to"), key="places_to", max_chars=120)
+        draw_travel_mode_choice(mode_column, "places_means")
+        submitted = draw_submit_button(button_column, "places_go", t("places.show_way"), ":material/directions:")
+    if submitted and (start := read_place("places_from")) and (end := read_place("places_to")):
+        travel_mode = st.session_state.places_means or None
         run_search(
             lambda: get_application().places.find_route(
-                start_, end_, means, language=current_language(), owner=current_owner()
+                start, end, travel_mode, language=current_language(), owner=current_owner()
             )
         )
 
 
 def draw_itinerary_form() -> None:
     with st.form("round", enter_to_submit=True):
-        place, stops, how, button = st.columns([3, 3, 2, 2], vertical_alignment="bottom")
-        place.text_input(t("places.city"), key="places_round", max_chars=120)
-        stops.text_input(
+        place_column, stops_column, mode_column, button_column = st.columns([3, 3, 2, 2], vertical_alignment="bottom")
+        place_column.text_input(t("places.city"), key="places_round", max_chars=120)
+        stops_column.text_input(
             t("places.through"),
             key="places_stops",
             placeholder=t("places.through_example"),
             max_chars=400,
         )
-        draw_travel_mode_choice(how, "places_round_means")
-        submitted = draw_submit_button(button, "places_round_go", t("places.plan"), ":material/route:")
+        draw_travel_mode_choice(mode_column, "places_round_means")
+        submitted = draw_submit_button(button_column, "places_round_go", t("places.plan"), ":material/route:")
     if submitted:
         parts = re.split(r"[、,，;；\n]+", st.session_state.places_stops)
-        stops_ = tuple(part.strip() for part in parts if part.strip())[: STOPS_RANGE[1]]
-        place_ = st.session_state.places_round.strip()
-        if not place_ and len(stops_) < STOPS_RANGE[0]:
+        stops = tuple(part.strip() for part in parts if part.strip())[: STOPS_RANGE[1]]
+        place = st.session_state.places_round.strip()
+        if not place and len(stops) < STOPS_RANGE[0]:
             st.error(t("places.nowhere"))
             return
-        means = st.session_state.places_round_means or None
+        travel_mode = st.session_state.places_round_means or None
         run_search(
             lambda: get_application().places.plan_itinerary(
-                place_, stops_, means, language=current_language(), owner=current_owner()
+                place, stops, travel_mode, language=current_language(), owner=current_owner()
             )
         )
 
 
 def draw_travel_mode_choice(container: Any, key: str) -> None:
-    names = {means: t(f"map.{means}") if means else t("places.any_means") for means in TRAVEL_MODES}
+    """Draw the choice of a travel mode; "" lets the search choose."""
+    names = {mode: t(f"map.{mode}") if mode else t("places.any_means") for mode in TRAVEL_MODES}
     container.selectbox(t("places.means"), TRAVEL_MODES, format_func=names.__getitem__, key=key)
 
 
@@ -163,7 +166,7 @@ def draw_quota() -> None:
 
 
 def run_search(search: Callable[[], Finding]) -> None:
-    """Run a search and show its places by themselves, or keep its failure for display."""
+    """Run a search. Show only its places in the results, or keep its failure for display."""
     st.session_state.pop("places_failed", None)
     with st.spinner(t("places.searching")):
         finding = search()
@@ -176,7 +179,10 @@ def run_search(search: Callable[[], Finding]) -> None:
 
 
 def clicked_area() -> SearchArea | None:
-    """Return the clicked point with the selected radius, or None once the field was changed."""
+    """Return the clicked point with the selected radius, or None if the field has another text since.
+
+    A new click puts its coordinates into the field.
+    """
     if point := maps.take_clicked_point(MAP_KEY):
         st.session_state.places_where = f"{point.lat:.6f}, {point.lng:.6f}"
         st.session_state.places_pin = st.session_state.places_where
@@ -188,10 +194,12 @@ def clicked_area() -> SearchArea | None:
     return SearchArea(name=t("places.centre"), lng=lng, lat=lat, radius=radius)
 
 
-def is_searched(pin: SearchArea, search_area: SearchArea) -> bool:
-    """Return True if an area was searched at the clicked point with the selected radius."""
-    near = abs(pin.lng - search_area.lng) < SAME_POINT_DEGREES and abs(pin.lat - search_area.lat) < SAME_POINT_DEGREES
-    return near and (search_area.asked or search_area.radius) == pin.radius
+def is_same_area(pin: SearchArea, search_area: SearchArea) -> bool:
+    """Return True if the pin is the centre of a searched area and has its requested radius."""
+    is_same_point = (
+        abs(pin.lng - search_area.lng) < SAME_POINT_DEGREES and abs(pin.lat - search_area.lat) < SAME_POINT_DEGREES
+    )
+    return is_same_point and (search_area.asked or search_area.radius) == pin.radius
 
 
 def draw_search_failure(finding: Finding) -> None:
@@ -451,7 +459,7 @@ def draw_results(recorded_places: Sequence[RecordedPlace], pin: SearchArea | Non
         if centre.radius:
             label = t("places.within", name=centre.name, far=place_text.format_distance(centre.radius))
             st.caption(escape_markdown(label, 200))
-    if pin and any(is_searched(pin, centre) for centre in centres):
+    if pin and any(is_same_area(pin, centre) for centre in centres):
         pin = None  # the circle of the searched area is there already
     if shown or route_lines:
         maps.draw(
@@ -486,7 +494,7 @@ def draw_results(recorded_places: Sequence[RecordedPlace], pin: SearchArea | Non
 
 layout.draw_header(t("places.title"), t("places.lead"))
 pin = clicked_area()
-draw_search()
+draw_search_forms()
 st.caption(t("places.pinned", at=st.session_state.places_where) if pin else t("places.click"))
 if found_places := get_application().store.recorded_places(current_owner()):
     draw_results(found_places, pin)

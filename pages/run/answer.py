@@ -74,7 +74,7 @@ def draw(report: Report, cited: CitedAnswer) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="byline"):
         byline = f"{t('answer.by')}: {escape_markdown(cited.answer.author)} · {format_local_time(cited.answer.made)}"
         st.caption(byline, width="content")
-        help_topics.draw_support_link()
+        help_topics.draw_topic_link("support", t("help.how"))
         notes.draw_add_button(report)
     notes.draw(report)
 

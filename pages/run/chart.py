@@ -52,17 +52,17 @@ class ChartChoice:
 
 
 def is_id(name: str) -> bool:
-    """Return True if the column name means an id or code."""
+    """Return True for the name of a column of ids or codes."""
     return bool(_ID_NAME.fullmatch(name.strip()))
 
 
 def is_coordinate(name: str) -> bool:
-    """Return True if the column name means a longitude or latitude."""
+    """Return True for the name of a column of longitudes or latitudes."""
     return bool(_COORDINATE_NAME.fullmatch(name.strip()))
 
 
 def is_year(name: str, values: Sequence[Any]) -> bool:
-    """Return True if the column name means years and all values lie between 1000 and 2999."""
+    """Return True for the name of a column of years whose values all lie between 1000 and 2999."""
     return bool(_YEAR_NAME.fullmatch(name.strip())) and all(
         1000 <= value < 3000 for value in values if value is not None
     )
@@ -79,22 +79,22 @@ def choose_chart(query_result: QueryResult) -> ChartChoice | None:
     if len(query_result.rows) < 2 or not query_result.types:
         return None
     columns = list(zip(*query_result.rows, strict=True))
-    kinds = list(zip(query_result.names, query_result.types, columns, strict=True))
+    typed_columns = list(zip(query_result.names, query_result.types, columns, strict=True))
     times = [
         n
-        for n, (name, kind, values) in enumerate(kinds)
+        for n, (name, kind, values) in enumerate(typed_columns)
         if len(set(values)) > 1
         and None not in values
         and (kind == "date" or (kind == "integer" and is_year(name, values)))
     ]
     measures = tuple(
         n
-        for n, (name, kind, values) in enumerate(kinds)
+        for n, (name, kind, values) in enumerate(typed_columns)
         if kind in ("integer", "number")
         and len(_present_values(values)) > 1
         and not (is_id(name) or is_coordinate(name) or is_year(name, values))
     )
-    texts = [n for n, (_, kind, values) in enumerate(kinds) if kind == "text" and _are_labels(values)]
+    texts = [n for n, (_, kind, values) in enumerate(typed_columns) if kind == "text" and _are_labels(values)]
     if not measures:
         return None
     # A text that differs in every row names the rows.
@@ -215,9 +215,9 @@ def build_bar_chart(records: list[dict[str, Any]], titles: dict[str, str]) -> al
 
 def _build_line_chart(records: list[dict[str, Any]], titles: dict[str, str], *, is_dated: bool) -> alt.Chart:
     if is_dated:
-        for line in records:
-            day = date.fromisoformat(line["label"])
-            line["label"] = datetime(day.year, day.month, day.day)
+        for record in records:
+            day = date.fromisoformat(record["label"])
+            record["label"] = datetime(day.year, day.month, day.day)
         x_axis = alt.X("label:T", title=_shorten(titles["label"]))
         tooltips = _build_tooltips(titles, "label:T", "%Y-%m-%d")
     else:  # years, written without a thousands separator

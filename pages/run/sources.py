@@ -18,14 +18,6 @@ from research import AnswerSupport, CitedAnswer, Evidence, Report
 
 MAX_UNFILTERED_SOURCES = 6  # filters are drawn only for more sources
 MAX_PASSAGES, MAX_PASSAGE_CHARS = 3, 400  # shown of an uncited source
-STATUS_SYMBOLS = {
-    "quoted": "●",
-    "supported": "●",
-    "unclear": "◐",
-    "unsupported": "×",
-    "differs": "≠",
-    "none": "○",
-}
 
 
 class SourceRow(NamedTuple):
@@ -214,8 +206,9 @@ def _draw_source(row: SourceRow, support: AnswerSupport, report: Report, cited: 
             span_index = support_texts.citing_span(sentence, row.number, cited)
             text = escape_markdown(sentence.text, support_texts.MAX_SENTENCE_CHARS)
             status = support_texts.status_text(sentence, cited)
+            symbol = support_texts.STATUS_SYMBOLS[sentence.status]
             lines.append(
-                f"{STATUS_SYMBOLS[sentence.status]} [{text}](#{component_key(report)}-{span_index}-{row.number}-open)"
+                f"{symbol} [{text}](#{component_key(report)}-{span_index}-{row.number}-open)"
                 f"  \n:gray[:small[{escape_markdown(status)}]]"
             )
         st.markdown("\n\n".join(lines))

@@ -10,7 +10,15 @@ from pages.shared.escaping import to_single_line
 from pages.shared.localization import format_number, t
 from research import SUPPORT_ACCURACY, AnswerSupport, CheckedSentence, CitedAnswer, Report, check_support
 
-STATUSES = ("quoted", "supported", "unclear", "unsupported", "differs", "none")
+STATUS_SYMBOLS = {
+    "quoted": "●",
+    "supported": "●",
+    "unclear": "◐",
+    "unsupported": "×",
+    "differs": "≠",
+    "none": "○",
+}
+STATUSES = tuple(STATUS_SYMBOLS)
 MAX_SENTENCE_CHARS = 240  # of a sentence in a list
 _CACHE_KEY = "support"
 

@@ -162,13 +162,9 @@ def draw_model_providers() -> None:
 
 def draw_connection_test() -> None:
     """Draw the test of all models and services that the owner's runs would use."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        test = st.button(t("status.check"), key="check_keys", icon=":material/network_check:")
-        st.caption(t("status.check_help"), width="content")
-    if not test:
+    checks = connection_checks.draw_test_button("check_keys")
+    if checks is None:
         return
-    with st.spinner(t("status.checking")):
-        checks = get_application().check_connections(owner=current_owner())
     if not checks:
         st.info(t("status.nothing_to_check"))
     for check in checks:

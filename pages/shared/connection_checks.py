@@ -1,4 +1,4 @@
-"""Results of connection checks: one line for each model or service."""
+"""Connection test: its button, and its results in one line for each model or service."""
 
 from __future__ import annotations
 
@@ -7,7 +7,19 @@ import streamlit as st
 from pages.shared import failure_display
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import current_language, format_duration, source_name, t
-from research import ConnectionCheck, explain_failure, has_message
+from pages.shared.login import current_owner
+from research import ConnectionCheck, explain_failure, get_application, has_message
+
+
+def draw_test_button(key: str) -> tuple[ConnectionCheck, ...] | None:
+    """Draw the button that tests all models and services of the owner. Return the results after a click."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        is_clicked = st.button(t("status.check"), key=key, icon=":material/network_check:")
+        st.caption(t("status.check_help"), width="content")
+    if not is_clicked:
+        return None
+    with st.spinner(t("status.checking")):
+        return tuple(get_application().check_connections(owner=current_owner()))
 
 
 def draw_check(check: ConnectionCheck) -> None:

@@ -61,11 +61,6 @@ def draw_topic_link(topic: str, label: str = "") -> None:
     )
 
 
-def draw_support_link() -> None:
-    """Draw a link to the explanation of the marks behind sentences."""
-    draw_topic_link("support", t("help.how"))
-
-
 def search_topics(query: str) -> tuple[str, ...]:
     """Return the topics that contain every word of a query in either language.
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date, datetime
-from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
 from pages.shared import locale_format
 from pages.shared.escaping import escape_markdown
+from pages.shared.locale_format import Language as Language
 from research import Settings, has_message, message
 
-Language = Literal["zh", "en"]
 Translator = Callable[..., str]
 LANGUAGE_TAGS: dict[Language, str] = {"zh": "zh-CN", "en": "en"}  # BCP 47 language tags
 

@@ -261,8 +261,8 @@ def set_session_owner(owner: str) -> None:
 # Drawing
 
 
-def draw_sidebar(visitor: Visitor) -> None:
-    """Draw the name of the visitor and the sign-out buttons."""
+def draw_visitor(visitor: Visitor) -> None:
+    """Draw the name of the visitor and the sign-out buttons in the sidebar."""
     with st.sidebar, st.container(key="signed_in", gap=None):
         st.caption(t("login.as"))
         st.text(to_single_line(visitor.name or visitor.email or t("login.unnamed"), MAX_NAME_CHARS))

@@ -118,15 +118,18 @@ class MapContent:
         }
 
     @cached_property
-    def data_json(self) -> str:
-        """The data and its digest as JSON for a script."""
-        text = encode_script_json(self.data)
-        return f'{{"of":"{hash_texts(text)}",{text[1:]}'
+    def _encoded_data(self) -> str:
+        return encode_script_json(self.data)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Hash that identifies this content."""
-        return self.data_json[7:23]
+        return hash_texts(self._encoded_data)
+
+    @property
+    def data_json(self) -> str:
+        """The data and its digest as JSON for a script."""
+        return f'{{"of":"{self.digest}",{self._encoded_data[1:]}'
 
     @cached_property
     def list_rows(self) -> list[list[Any]]:
@@ -134,7 +137,7 @@ class MapContent:
         return [point[2:5] for point in self.data["points"]]
 
 
-def select_content(
+def build_content(
     recorded_places: Sequence[RecordedPlace],
     search_areas: Sequence[SearchArea],
     routes: Sequence[Route],
@@ -144,7 +147,7 @@ def select_content(
     pin: SearchArea | None = None,
     is_clickable: bool = False,
 ) -> MapContent:
-    """Build the content of a map from what lies on the globe, with at most MAX_PLACES places."""
+    """Build the content of a map. Leave out what is not on the globe, and places beyond MAX_PLACES."""
     return MapContent(
         tuple(item for item in recorded_places if is_on_globe(item.place))[:MAX_PLACES],
         tuple(area for area in search_areas if -180 <= area.lng <= 180 and -90 <= area.lat <= 90),

@@ -78,7 +78,7 @@ def build_html_map(
     It has no tiles, since tile servers do not serve a page opened from a disk.
     """
     translate = create_translator(language)
-    content = map_content.select_content(recorded_places, search_areas, routes, language)
+    content = map_content.build_content(recorded_places, search_areas, routes, language)
     data = {
         "map": {"of": content.digest, **content.data},
         "list": {

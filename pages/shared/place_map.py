@@ -6,7 +6,7 @@ The map is drawn by folium with a bundled copy of Leaflet; `map_content` builds 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
@@ -51,6 +51,27 @@ _list_component = st.components.v2.component(
 )
 
 
+@dataclass
+class MapState:
+    """Selection on a map and its list, kept in the session. Times are in milliseconds since the epoch.
+
+    The map gets `selected_ms` and the list `changed_ms`, so that a checkbox does not redraw the map.
+    """
+
+    selected_id: str = ""  # id of the selected place
+    selected_ms: int = 0  # time of the selection
+    changed_ms: int = 0  # time of the last change of selection or checkboxes
+    checked_ids: set[str] = field(default_factory=set)
+    clicked_point: Point | None = None  # clicked beside the places, until the page takes it
+    content: MapContent | None = None  # as last drawn
+    reruns_page: bool = False  # a selection reruns the page
+    needs_rerun: bool = False
+
+    def select(self, place_id: str, time_ms: int) -> None:
+        """Select a place at a time; an empty id clears the selection."""
+        self.selected_id, self.selected_ms, self.changed_ms = place_id, time_ms, time_ms
+
+
 def draw(
     recorded_places: Sequence[RecordedPlace],
     search_areas: Sequence[SearchArea] = (),
@@ -81,7 +102,7 @@ def draw(
         draw_actions: Draws additional widgets below the details.
     """
     language = current_language()
-    content = map_content.select_content(
+    content = map_content.build_content(
         recorded_places, search_areas, routes, language, is_ordered=is_ordered, pin=pin, is_clickable=is_clickable
     )
     for text in place_text.widening_notes(content.search_areas):
@@ -113,45 +134,29 @@ def draw_route(route: Route, english_names: Mapping[str, str]) -> None:
 
 def checked_place_ids(key: str) -> set[str]:
     """Return the ids of the places with a checked box. Changes to the set take effect."""
-    place_ids: set[str] = _map_state(key).setdefault("ticked", set())
-    return place_ids
+    return _map_state(key).checked_ids
 
 
 def selected_place_id(key: str) -> str:
     """Return the id of the selected place, or an empty string."""
-    place_id: str = _map_state(key)["picked"]
-    return place_id
+    return _map_state(key).selected_id
 
 
 def take_clicked_point(key: str) -> Point | None:
     """Return the WGS-84 point clicked since the last call, or None, and forget it."""
-    point: Point | None = _map_state(key).pop("clicked", None)
+    state = _map_state(key)
+    point, state.clicked_point = state.clicked_point, None
     return point
 
 
 def select_place(key: str, place_id: str) -> None:
     """Select a place as a click would; an empty id clears the selection."""
-    _select(_map_state(key), place_id, _now_ms())
+    _map_state(key).select(place_id, round(datetime.now(UTC).timestamp() * 1000))
 
 
-def _select(state: dict[str, Any], place_id: str, time_ms: int) -> None:
-    """Select a place at a time in milliseconds.
-
-    `turn` is the time of the last action, including changes of checkboxes; `since` is that of the
-    selection. The map gets only `since`, so that a checkbox does not redraw it.
-    """
-    state.update(picked=place_id, turn=time_ms, since=time_ms)
-
-
-def _map_state(key: str) -> dict[str, Any]:
-    state: dict[str, Any] = st.session_state.setdefault(
-        f"on_map_{key}", {"picked": "", "turn": 0, "since": 0, "ticked": set()}
-    )
+def _map_state(key: str) -> MapState:
+    state: MapState = st.session_state.setdefault(f"on_map_{key}", MapState())
     return state
-
-
-def _now_ms() -> int:
-    return round(datetime.now(UTC).timestamp() * 1000)
 
 
 @st.fragment
@@ -164,21 +169,22 @@ def _draw(
     draw_actions: Callable[[RecordedPlace], None] | None,
 ) -> None:
     state = _map_state(key)
-    state["linked"] = reruns_page
-    if state.pop("rerun", False):
+    state.reruns_page = reruns_page
+    if state.needs_rerun:
+        state.needs_rerun = False
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         places = content.recorded_places if content.is_ordered else _sort_places(content.recorded_places, key)
         content = replace(content, recorded_places=places, base_map=_choose_base_map(key))
-    if content == state.get("drawn"):
-        content = state["drawn"]
-    state["drawn"] = content
+    if state.content == content:  # an equal one has its derived data already
+        content = state.content
+    state.content = content
     left, right = (st.container(), st.container()) if is_narrow else st.columns([3, 2], gap="small")
     with left:
         _draw_map(content, key, state)
     with right:
         _draw_list(content, key, has_checkboxes, is_narrow, state)
-    number = content.place_number(state["picked"])
+    number = content.place_number(state.selected_id)
     if number:
         _draw_card(content.recorded_places[number - 1], number, key, draw_actions)
 
@@ -209,21 +215,21 @@ def _choose_base_map(key: str) -> BaseMap:
     """Draw a choice of the base map and return it. The visitor's choice applies to all maps."""
     if get_application().services_for(current_owner()).settings.map_tiles == "off":
         return "none"
-    own_key = f"base_{key}"
-    st.session_state[own_key] = st.session_state.get("base_map", "osm")
+    widget_key = f"base_{key}"
+    st.session_state[widget_key] = st.session_state.get("base_map", "osm")
     chosen: BaseMap = st.segmented_control(
         t("map.base"),
         BASE_MAPS,
         format_func={name: t(f"map.base.{name}") for name in BASE_MAPS}.__getitem__,
-        key=own_key,
+        key=widget_key,
         required=True,
         label_visibility="collapsed",
-        on_change=lambda: st.session_state.update(base_map=st.session_state[own_key]),
+        on_change=lambda: st.session_state.update(base_map=st.session_state[widget_key]),
     )
     return chosen
 
 
-def _draw_map(content: MapContent, key: str, state: dict[str, Any]) -> None:
+def _draw_map(content: MapContent, key: str, state: MapState) -> None:
     from streamlit_folium import st_folium
 
     map_key = f"map_{key}"
@@ -244,20 +250,20 @@ def _draw_map(content: MapContent, key: str, state: dict[str, Any]) -> None:
     )
 
 
-def _selection_data(content: MapContent, state: dict[str, Any]) -> dict[str, Any] | None:
-    number = content.place_number(state["picked"])
+def _selection_data(content: MapContent, state: MapState) -> dict[str, Any] | None:
+    number = content.place_number(state.selected_id)
     if not number:
         return None
     selected = content.recorded_places[number - 1]
     return {
         "n": number,
-        "turn": state["since"],
+        "turn": state.selected_ms,
         "lines": place_text.detail_lines(selected.place, content.language),
         "links": place_text.place_links(selected),
     }
 
 
-def _handle_map_event(value: Any, content: MapContent, state: dict[str, Any]) -> None:
+def _handle_map_event(value: Any, content: MapContent, state: MapState) -> None:
     """Handle a click on the map.
 
     A click from before the last change of content is ignored, since its number may mean another
@@ -267,10 +273,9 @@ def _handle_map_event(value: Any, content: MapContent, state: dict[str, Any]) ->
         return
     number, turn = value.get("n"), value.get("turn")
     if content.is_clickable and (point := _parse_click(value.get("at"), content.base_map)):
-        state.update(clicked=point, rerun=True)
+        state.clicked_point, state.needs_rerun = point, True
     elif isinstance(number, int) and isinstance(turn, int) and 0 < number <= len(content.recorded_places):
-        _select(state, content.recorded_places[number - 1].place.id, turn)
-        _request_rerun(state)
+        _handle_selection(state, content, number, turn)
 
 
 def _parse_click(value: Any, base_map: BaseMap) -> Point | None:
@@ -285,39 +290,37 @@ def _parse_click(value: Any, base_map: BaseMap) -> Point | None:
     return from_gcj02(Point(lng, lat)) if base_map == "amap" else Point(lng, lat)
 
 
-def _request_rerun(state: dict[str, Any]) -> None:
-    """Request a rerun of the page if other parts of it depend on the selection."""
-    if state.get("linked"):
-        state["rerun"] = True
+def _handle_selection(state: MapState, content: MapContent, number: int, time_ms: int) -> None:
+    """Select a place by its number, and rerun the page if other parts of it depend on the selection."""
+    state.select(content.recorded_places[number - 1].place.id, time_ms)
+    state.needs_rerun = state.needs_rerun or state.reruns_page
 
 
-def _draw_list(content: MapContent, key: str, has_checkboxes: bool, is_narrow: bool, state: dict[str, Any]) -> None:
+def _draw_list(content: MapContent, key: str, has_checkboxes: bool, is_narrow: bool, state: MapState) -> None:
     list_key = f"list_{key}"
     list_digest = map_content.hash_texts(*content.place_ids)
-    checked_ids: set[str] = state["ticked"]
 
     def handle_change() -> None:
         value = st.session_state[list_key].get("told") or {}
         if value.get("of") != list_digest or not isinstance(value.get("turn"), int):
             return
         if "ticked" in value:
-            state["turn"] = value["turn"]
-            _update_checked(checked_ids, content, value["ticked"])
-            state["rerun"] = True
+            state.changed_ms = value["turn"]
+            _update_checked(state.checked_ids, content, value["ticked"])
+            state.needs_rerun = True
         elif isinstance(value.get("n"), int) and 0 < value["n"] <= len(content.recorded_places):
-            _select(state, content.recorded_places[value["n"] - 1].place.id, value["turn"])
-            _request_rerun(state)
+            _handle_selection(state, content, value["n"], value["turn"])
 
     _list_component(
         data={
             "of": list_digest,
             "rows": content.list_rows,
             "colours": map_content.CATEGORY_COLORS,
-            "picked": content.place_number(state["picked"]),
-            "ticked": [n for n, place_id in enumerate(content.place_ids, 1) if place_id in checked_ids]
+            "picked": content.place_number(state.selected_id),
+            "ticked": [n for n, place_id in enumerate(content.place_ids, 1) if place_id in state.checked_ids]
             if has_checkboxes
             else None,
-            "turn": state["turn"],
+            "turn": state.changed_ms,
             "height": HEIGHT_PIXELS // 2 if is_narrow else HEIGHT_PIXELS,
             "words": {"list": t("map.list"), "tick": t("map.tick")},
         },

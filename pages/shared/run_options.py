@@ -61,7 +61,7 @@ def draw_options() -> None:
         if get_application().services_for(current_owner()).models:
             st.text_input(t("ask.model"), key="model", help=t("ask.model_help"), max_chars=120)
         st.toggle(setting_label("SIGHTLINE_APPROVE_PLAN"), key="approve")
-        draw_limits()
+        _draw_limits()
         web = get_application().readiness(owner=current_owner())["web"]
         if web.state == "missing":
             st.caption(t("ask.no_web", names=web.detail))
@@ -95,7 +95,7 @@ def _draw_notebook_choice() -> None:
         )
 
 
-def draw_limits() -> None:
+def _draw_limits() -> None:
     """Draw the limits of a run; 0 means no limit."""
     with st.expander(t("ask.limits"), key="limits_box", expanded=bool(_chosen_limits())):
         st.caption(t("ask.limits_help"))

@@ -25,14 +25,11 @@ def start_tour() -> None:
     st.session_state[_STEP_KEY] = 0
 
 
-def draw_tour(owner: str, is_first_page: bool) -> None:
-    """Open the tour for a new visitor, or keep an open tour open.
-
-    `is_first_page`: the requested page is the default page.
-    """
+def draw_tour(owner: str, is_default_page: bool) -> None:
+    """Open the tour for a new visitor on the default page, or keep an open tour open."""
     if not st.session_state.get(DECIDED_KEY):
         st.session_state[DECIDED_KEY] = True
-        if is_first_page and "run" not in st.query_params and _is_new_user(owner):
+        if is_default_page and "run" not in st.query_params and _is_new_user(owner):
             get_application().store.set_preference(owner, PREFERENCE_NAME, "shown")
             start_tour()
     if st.session_state.get(_STEP_KEY) is not None:

@@ -28,8 +28,8 @@ SETUP_COMMANDS: dict[str, tuple[str, str]] = {
     "web_off": ("", "export WEB_SEARCH=auto"),
     "models": ("export GEMINI_API_KEY=YOUR_KEY", "export ANSWER_MODEL=ollama:qwen3"),
 }
-PROVIDED_SOURCES = ("web", "news", "papers", "places")  # searched through the services that are set up
-MISSING_SERVER_SETTINGS = {  # what mcp.json lacks for a tool server
+SERVICE_SOURCES = ("web", "news", "papers", "places")  # searched through the services that are set up
+SERVER_DETAIL_MESSAGES = {  # message key by the part of mcp.json that a tool server lacks
     "mcp.json: search": "status.mcp_search",
     "mcp.json: tools": "status.mcp_tools",
 }
@@ -76,7 +76,7 @@ def _source_card(name: str, readiness: Readiness, schema: DatabaseSchema, docume
         uses = t("status.library", own=format_number(own_count), sample=format_number(sample_count))
         label = t("status.empty") if readiness.state == "missing" else ""
         return Card(name, readiness.state, uses, setup_name, label)
-    if name not in PROVIDED_SOURCES:
+    if name not in SERVICE_SOURCES:
         return _other_source_card(name, readiness, setup_name)
     if readiness.state == "live":
         return Card(name, readiness.state, join_source_names(readiness.detail))
@@ -90,12 +90,12 @@ def _source_card(name: str, readiness: Readiness, schema: DatabaseSchema, docume
 
 def _other_source_card(name: str, readiness: Readiness, setup_name: str) -> Card:
     """Build the card of a tool server, or of a source that is switched on by settings."""
-    if readiness.detail in MISSING_SERVER_SETTINGS:
-        return Card(name, readiness.state, t(MISSING_SERVER_SETTINGS[readiness.detail]))
-    set_here = readiness.detail in {
+    if readiness.detail in SERVER_DETAIL_MESSAGES:
+        return Card(name, readiness.state, t(SERVER_DETAIL_MESSAGES[readiness.detail]))
+    is_settable_here = readiness.detail in {
         choice.name for choice in get_application().preferences.choices(owner=current_owner())
     }
-    description = "" if set_here else escape_markdown(readiness.detail)
+    description = "" if is_settable_here else escape_markdown(readiness.detail)
     description = description or (t("status.nothing_asked") if readiness.state == "missing" else "")
     if readiness.withheld:
         description += "\n\n" + t("status.mcp_withheld", names=escape_markdown(readiness.withheld))
@@ -165,8 +165,8 @@ def _draw_card(card: Card, *, is_local: bool) -> None:
     st.markdown(card.description)
     if not card.setup_name:
         return
-    brings = t(f"status.brings_{card.setup_name.removesuffix('_off')}")
-    st.caption(escape_markdown(brings) if source and source.is_external else brings)
+    benefit_text = t(f"status.brings_{card.setup_name.removesuffix('_off')}")
+    st.caption(escape_markdown(benefit_text) if source and source.is_external else benefit_text)
     if card.setup_name == "library":
         st.page_link(page_script("library"), label=t("nav.library"), icon=":material/arrow_forward:")
     if not is_local:

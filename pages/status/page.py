@@ -23,15 +23,9 @@ _CHECKS_KEY = "checked"  # in the session: time and results of the connection te
 
 def draw_connection_test() -> None:
     """Draw the button that tests every model and search service, and the results."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        test = st.button(t("status.check"), key="check", icon=":material/network_check:")
-        st.caption(t("status.check_help"), width="content")
-    if test:
-        with st.spinner(t("status.checking")):
-            st.session_state[_CHECKS_KEY] = (
-                datetime.now(UTC),
-                get_application().check_connections(owner=login.current_owner()),
-            )
+    new_checks = connection_checks.draw_test_button("check")
+    if new_checks is not None:
+        st.session_state[_CHECKS_KEY] = (datetime.now(UTC), new_checks)
     if _CHECKS_KEY not in st.session_state:
         return
     tested_at, checks = st.session_state[_CHECKS_KEY]
@@ -138,7 +132,6 @@ def draw_settings(settings: Settings) -> None:
         )
 
 
-current_application = get_application()
 is_local = not login.read_config().is_required
 layout.draw_header(t("status.title"), t("status.lead"))
 personal_data.draw_deletion_result()
@@ -146,7 +139,7 @@ personal_data.draw_deletion_result()
 owner = login.current_owner()
 model_roles = list(get_application().model_roles(owner=owner))
 schema = get_application().databases.schema()
-counts = current_application.library.count_documents()
+counts = get_application().library.count_documents()
 readiness = get_application().readiness(owner=owner)
 status_cards = cards.build_cards(readiness, schema, model_roles, (counts.own_count, counts.sample_count))
 st.markdown(cards.summary_sentence(status_cards))
@@ -178,7 +171,7 @@ spending.draw()
 if is_local:
     layout.draw_section_title(t("status.data"))
     personal_data.draw_storage()
-    draw_settings(current_application.settings)
+    draw_settings(get_application().settings)
 else:
     st.caption(t("status.private"))
 

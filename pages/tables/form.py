@@ -23,9 +23,9 @@ from research import (
     rows_from_report,
 )
 
-COLUMN_TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
+GRID_COLUMN_TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
 MAX_RUNS = 30  # offered as sources of rows
-MAX_QUESTION_CHARS = 60
+MAX_LABEL_CHARS = 60  # of a question or a column name in a label
 MAX_FILE_MEGABYTES = 10
 COLUMN_FIELDS = ("name", "question", "type", "unit", "choices")
 
@@ -80,7 +80,7 @@ def _draw_run_import() -> None:
             t("tables.run"),
             list(recent),
             key="rows_of",
-            format_func=lambda id_: escape_markdown(recent[id_].question, MAX_QUESTION_CHARS),
+            format_func=lambda id_: escape_markdown(recent[id_].question, MAX_LABEL_CHARS),
         )
         st.caption(t("tables.run_help"))
         st.button(t("tables.take"), key="take_run", on_click=_import_run, args=(chosen,))
@@ -130,7 +130,7 @@ def _add_places(rows: Sequence[Row], places: Mapping[str, Place]) -> tuple[Row, 
 
 
 def edit_columns(columns: Sequence[Column], key: str) -> tuple[Column, ...]:
-    """Draw an editor for columns. Return the usable ones, and say below it what is wrong with others."""
+    """Draw an editor for columns, and below it the problems of unusable ones. Return the usable columns."""
     column = st.column_config
     lines = [(c.name, c.question, c.type, c.unit, "; ".join(c.choices)) for c in columns]
     edited = st.data_editor(
@@ -147,7 +147,7 @@ def edit_columns(columns: Sequence[Column], key: str) -> tuple[Column, ...]:
             ),
             "type": column.SelectboxColumn(
                 t("tables.type"),
-                options=list(COLUMN_TYPES),
+                options=list(GRID_COLUMN_TYPES),
                 default="text",
                 required=True,
                 format_func=lambda kind: t(f"tables.type_{kind}"),
@@ -168,9 +168,9 @@ def find_column_problems(rows: Sequence[dict[str, str]]) -> list[str]:
     for row in rows:
         text = row["question"] or row["choices"] or row["unit"]
         if not row["name"] and text:
-            problems.append(t("tables.column_unnamed", text=escape_markdown(text, MAX_QUESTION_CHARS)))
+            problems.append(t("tables.column_unnamed", text=escape_markdown(text, MAX_LABEL_CHARS)))
         elif row["name"] and row["type"] == "choice" and len(_split_choices(row["choices"])) < 2:
-            problems.append(t("tables.column_choices", name=escape_markdown(row["name"], MAX_QUESTION_CHARS)))
+            problems.append(t("tables.column_choices", name=escape_markdown(row["name"], MAX_LABEL_CHARS)))
     return problems
 
 
@@ -179,7 +179,7 @@ def parse_columns(rows: Sequence[dict[str, str]]) -> list[Column]:
     columns: list[Column] = []
     for row in (row for row in rows if row["name"]):
         choices = _split_choices(row["choices"])
-        kind: ColumnType = next((kind for kind in COLUMN_TYPES if kind == row["type"]), "text")
+        kind: ColumnType = next((kind for kind in GRID_COLUMN_TYPES if kind == row["type"]), "text")
         if kind == "choice" and len(choices) < 2:
             kind = "text"
         columns.append(

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
+from pages.shared.place_map import MapState
 from research import Place, RecordedPlace, close_application
 from tests.benchmarks.figures import Figure
 
@@ -43,12 +44,8 @@ def _measured(size: int) -> Iterator[Figure]:
     page.session_state.lang = "zh"
     times = []
     for _ in range(RERUNS + 1):
-        page.session_state.on_map_bench = {
-            "picked": f"p{len(times)}",
-            "turn": 1,
-            "since": 1,
-            "ticked": set(),
-        }
+        selected_id = f"p{len(times)}"
+        page.session_state.on_map_bench = MapState(selected_id=selected_id, selected_ms=1, changed_ms=1)
         page.run()
         if page.exception:
             raise RuntimeError(page.exception[0].message)

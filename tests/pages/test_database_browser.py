@@ -118,7 +118,7 @@ def map_of(page: Page) -> Frame:
 
 def picked(page: Page, frame: Frame, n: int) -> None:
     """The marker, the list and the words below the table all say that this row is selected."""
-    frame.wait_for_function("n => map.sightline.ring?.sightline === n", arg=n)
+    frame.wait_for_function("n => map.sightline.selected?.sightline === n", arg=n)
     page.wait_for_selector(f'.sl-place[aria-current="true"][data-n="{n}"]')
     page.get_by_text(re.compile(rf"(Row {n}|第 {n} 行) — ")).wait_for()
     settled(page)
@@ -178,7 +178,7 @@ def test_table_and_map_select_each_other(watch: Watch, server: Server, lang: str
     click(page, 4)
     picked(page, frame, 4)
     click(page, 4)  # takes the selection back
-    frame.wait_for_function("() => !map.sightline.ring")
+    frame.wait_for_function("() => !map.sightline.selected")
     assert page.get_by_text(re.compile(r"(Row \d+|第 \d+ 行) — ")).count() == 0
     assert frame.evaluate("window.__same"), "the frame was not loaded anew"
 

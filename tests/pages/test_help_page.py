@@ -139,8 +139,8 @@ def test_a_small_link_leads_to_its_topic_in_the_language_that_was_chosen() -> No
         from pages.shared.paths import page_script
 
         st.session_state.lang = "zh"
-        st.navigation([st.Page(page_script("help"), url_path="help"), st.Page(lambda: help_topics.draw_support_link(), url_path="x", default=True)])  # fmt: skip
-        help_topics.draw_support_link()
+        st.navigation([st.Page(page_script("help"), url_path="help"), st.Page(lambda: help_topics.draw_topic_link("support"), url_path="x", default=True)])  # fmt: skip
+        help_topics.draw_topic_link("support")
 
     at = AppTest.from_function(page).run()
     assert not at.exception

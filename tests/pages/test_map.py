@@ -213,15 +213,15 @@ def test_what_is_not_known_comes_last_in_any_order() -> None:
 
 
 def test_a_click_picks_the_place_of_its_number() -> None:
-    one, state = drawn(seen(1), seen(2)), {"picked": "", "turn": 0}
+    one, state = drawn(seen(1), seen(2)), maps.MapState()
     maps._handle_map_event({"n": 2, "of": one.digest, "turn": 7}, one, state)
-    assert state == {"picked": "p2", "turn": 7, "since": 7}
+    assert state == maps.MapState(selected_id="p2", selected_ms=7, changed_ms=7)
 
 
 def test_where_a_table_follows_the_map_a_click_runs_the_whole_page_again() -> None:
-    one, state = drawn(seen(1)), {"picked": "", "turn": 0, "linked": True}
+    one, state = drawn(seen(1)), maps.MapState(reruns_page=True)
     maps._handle_map_event({"n": 1, "of": one.digest, "turn": 7}, one, state)
-    assert state["rerun"]
+    assert state.needs_rerun
 
 
 @each_row(
@@ -230,11 +230,11 @@ def test_where_a_table_follows_the_map_a_click_runs_the_whole_page_again() -> No
      {"n": 0, "of": "x", "turn": 7}, {"n": "2", "of": "x", "turn": 7}, {"n": 2, "of": "x", "turn": None}],
 )  # fmt: skip
 def test_a_click_that_means_nothing_here_changes_nothing(told: Any) -> None:
-    one, state = drawn(seen(1), seen(2)), {"picked": "p1", "turn": 1}
+    one, state = drawn(seen(1), seen(2)), maps.MapState(selected_id="p1", changed_ms=1)
     if isinstance(told, dict) and told.get("of") == "x":
         told["of"] = one.digest
     maps._handle_map_event(told, one, state)
-    assert state == {"picked": "p1", "turn": 1}
+    assert state == maps.MapState(selected_id="p1", changed_ms=1)
 
 
 def test_boxes_say_nothing_about_places_that_are_not_in_the_list() -> None:

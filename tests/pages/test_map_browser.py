@@ -137,7 +137,7 @@ def test_a_row_moves_the_map_to_its_place_and_leaves_the_zoom(watch: Watch, twin
     for n in (5, 2):
         row(page, n).click()
         settled(page)
-        frame.wait_for_function("n => map.sightline.ring?.sightline === n", arg=n)
+        frame.wait_for_function("n => map.sightline.selected?.sightline === n", arg=n)
         page.wait_for_timeout(600)
         assert frame.evaluate("map.getZoom()") == zoom
         centre = frame.evaluate("[map.getCenter().lng, map.getCenter().lat]")

@@ -15,6 +15,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import place_text
+from pages.shared.place_map import MapState
 from research import Evidence, Place, Point, RunOptions, close_application, get_application
 from tests.catalogue import WORDS
 from tests.pages.conftest import KEY
@@ -69,7 +70,7 @@ def select(visitor: Visitor, *wanted: str) -> Visitor:
     """Ticks places by name, as a click on their boxes does."""
     known = [item.place for item in get_application().store.recorded_places("local")]
     found = {name: p.id for p in known for name in (p.name, place_text.display_name(p, "en"))}
-    state = {"picked": "", "turn": 0, "since": 0, "ticked": {found[name] for name in wanted}}
+    state = MapState(checked_ids={found[name] for name in wanted})
     visitor.at.session_state["on_map_all"] = state
     return visitor.look()
 
@@ -377,13 +378,7 @@ def test_a_round_goes_through_its_stops(visit: Visit, amap: FakeAmap) -> None:
 def test_a_click_on_the_map_sets_the_centre_and_says_so(visit: Visit) -> None:
     visitor = visit("places")
     assert english("places.click") in visitor.words
-    state = {
-        "picked": "",
-        "turn": 0,
-        "since": 0,
-        "ticked": set(),
-        "clicked": Point(116.40465, 39.91011),
-    }
+    state = MapState(clicked_point=Point(116.40465, 39.91011))
     visitor.at.session_state["on_map_all"] = state
     visitor = visitor.look()
     where = "39.910110, 116.404650"
@@ -399,7 +394,7 @@ def test_a_click_on_the_map_sets_the_centre_and_says_so(visit: Visit) -> None:
 def test_where_was_clicked_has_the_ring_of_what_was_searched_and_no_other(visit: Visit) -> None:
     visitor = visit("places")
     at = Point(116.41, 39.9145)
-    state = {"picked": "", "turn": 0, "since": 0, "ticked": set(), "clicked": at}
+    state = MapState(clicked_point=at)
     visitor.at.session_state["on_map_all"] = state
     visitor = visitor.look()
     assert "1 km" in drawn(visitor)

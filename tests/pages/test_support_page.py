@@ -304,7 +304,7 @@ def test_sources_that_disagree_stand_in_a_table(
 def test_without_disagreements_there_is_no_table(run_id: str, monkeypatch: MonkeyPatch) -> None:
     report, numbered = report_of(run_id)
     monkeypatch.setattr(conflicts, "find_disagreements", lambda *_: ())
-    monkeypatch.setattr(conflicts, "draw_table", pytest.fail)
+    monkeypatch.setattr(conflicts.st, "dataframe", pytest.fail)
     conflicts.draw(report, numbered)
 
 
