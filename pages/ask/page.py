@@ -157,14 +157,9 @@ def draw_start_page() -> None:
         draw_conversations()
 
 
-run_navigation.set_last_run_key("last_run")
-selected_run = run_navigation.current_run()
-if selected_run is not None:
-    from pages.run import view  # slow to import, and not needed for the form
-
-    view.draw(selected_run)
-elif "draft" in st.session_state:
-    draw_draft()
-else:
-    st.query_params.pop("plan", None)
-    draw_start_page()
+if not run_navigation.draw_current_run("last_run"):
+    if "draft" in st.session_state:
+        draw_draft()
+    else:
+        st.query_params.pop("plan", None)
+        draw_start_page()

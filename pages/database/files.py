@@ -45,20 +45,15 @@ def draw() -> None:
                 _draw_upload(upload)
 
 
-def _write_files(uploaded_files: list[Any], folder: Path) -> list[Path]:
-    """Write uploaded files to a folder. Return their paths in the same order."""
-    paths = []
+def _draw_detected_tables(uploaded_files: list[Any], folder: Path) -> None:
+    """Draw the detected tables with correction fields, and the button that loads them.
+
+    The files are written to `folder` under generated names.
+    """
+    sources: list[tuple[Path, tuple[FileTable, ...]]] = []
     for n, file in enumerate(uploaded_files):
         path = folder / f"{n}{Path(file.name).suffix.lower()[:10]}"
         path.write_bytes(file.getbuffer())
-        paths.append(path)
-    return paths
-
-
-def _draw_detected_tables(uploaded_files: list[Any], folder: Path) -> None:
-    """Draw the detected tables with correction fields, and the button that loads them."""
-    sources: list[tuple[Path, tuple[FileTable, ...]]] = []
-    for n, (file, path) in enumerate(zip(uploaded_files, _write_files(uploaded_files, folder), strict=True)):
         try:
             detected = research.detect_tables(path, file.name)
             corrections = {table.sheet: _draw_header_correction(table, f"{n}_{k}") for k, table in enumerate(detected)}

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.database import files, semantic_model_editor
-from pages.run import query_rows, view
+from pages.run import query_rows
 from pages.shared import errors, layout, login, run_navigation
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import current_language, format_number, t
@@ -258,14 +258,11 @@ def localize_comment(comment: str) -> str:
 
 
 def main() -> None:
-    run_navigation.set_last_run_key(query_rows.LAST_RUN_KEY)
     statement = st.session_state.pop(query_rows.EDITED_STATEMENT_KEY, None)
     if statement is not None:
         st.session_state.database_mode = "sql"
         st.session_state.database_sql, st.session_state[query_rows.DATABASE_WIDGET_KEY] = statement
-    selected_run = run_navigation.current_run()
-    if selected_run is not None:
-        view.draw(selected_run)
+    if run_navigation.draw_current_run(query_rows.LAST_RUN_KEY):
         return
     layout.draw_header(t("database.title"), t("database.lead"))
     files.draw()

@@ -39,15 +39,19 @@ def _draw_unreadable_conversation(entry: HistoryEntry) -> None:
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key=f"line_{entry.id}"
     ):
         st.markdown(f":material/error: {escape_markdown(entry.title, 160)}", width="content")
-        st.button(
-            t("history.delete"),
-            key=f"delete_{entry.id}",
-            icon=":material/delete:",
-            type="tertiary",
-            on_click=recycle_bin.discard,
-            args=(entry,),
-        )
+        _draw_delete_button(entry, f"delete_{entry.id}")
     st.caption(t("history.unreadable"))
+
+
+def _draw_delete_button(entry: HistoryEntry, key: str) -> None:
+    st.button(
+        t("history.delete"),
+        key=key,
+        icon=":material/delete:",
+        type="tertiary",
+        on_click=recycle_bin.discard,
+        args=(entry,),
+    )
 
 
 def _draw_conversation(entry: HistoryEntry, latest: HistoryTurn, tags: list[str], *, is_comparing: bool) -> None:
@@ -213,14 +217,7 @@ def _draw_management(entry: HistoryEntry, latest: HistoryTurn, tags: list[str]) 
                 on_click=_toggle_pin,
                 args=(entry,),
             )
-            st.button(
-                t("history.delete"),
-                key="delete",
-                icon=":material/delete:",
-                type="tertiary",
-                on_click=recycle_bin.discard,
-                args=(entry,),
-            )
+            _draw_delete_button(entry, "delete")
 
 
 def _draw_downloads(turn: HistoryTurn) -> None:

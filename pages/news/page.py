@@ -112,11 +112,5 @@ def draw_start_page() -> None:
     draw_earlier_reports()
 
 
-run_navigation.set_last_run_key(run_navigation.LAST_REPORT_KEY)
-selected_run = run_navigation.current_run()
-if selected_run is not None:
-    from pages.run import view  # slow to import, and not needed for the form
-
-    view.draw(selected_run)
-else:
+if not run_navigation.draw_current_run(run_navigation.LAST_REPORT_KEY):
     draw_start_page()

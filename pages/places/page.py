@@ -56,8 +56,7 @@ def draw_search_forms() -> None:
     if failed := st.session_state.get("places_failed"):
         draw_search_failure(failed)
     for failure in getattr(st.session_state.get("places_last"), "failures", ()):
-        st.info(failure_text(failure))
-        draw_failure_details(failure)
+        draw_failure(failure)
 
 
 def draw_nearby_form() -> None:
@@ -87,11 +86,7 @@ def draw_nearby_form() -> None:
         submitted = draw_submit_button(button_column, "places_search", t("places.search"), ":material/search:")
     if submitted and (place := read_place("places_where")):
         subject, radius = st.session_state.places_what.strip(), st.session_state.places_radius
-        run_search(
-            lambda: get_application().places.search_around(
-                place, subject, radius, language=current_language(), owner=current_owner()
-            )
-        )
+        run_search(get_application().places.search_around, place, subject, radius)
 
 
 def draw_route_form() -> None:
@@ -103,11 +98,7 @@ def draw_route_form() -> None:
         submitted = draw_submit_button(button_column, "places_go", t("places.show_way"), ":material/directions:")
     if submitted and (start := read_place("places_from")) and (end := read_place("places_to")):
         travel_mode = st.session_state.places_means or None
-        run_search(
-            lambda: get_application().places.find_route(
-                start, end, travel_mode, language=current_language(), owner=current_owner()
-            )
-        )
+        run_search(get_application().places.find_route, start, end, travel_mode)
 
 
 def draw_itinerary_form() -> None:
@@ -130,11 +121,7 @@ def draw_itinerary_form() -> None:
             st.error(t("places.nowhere"))
             return
         travel_mode = st.session_state.places_round_means or None
-        run_search(
-            lambda: get_application().places.plan_itinerary(
-                place, stops, travel_mode, language=current_language(), owner=current_owner()
-            )
-        )
+        run_search(get_application().places.plan_itinerary, place, stops, travel_mode)
 
 
 def draw_travel_mode_choice(container: Any, key: str) -> None:
@@ -165,11 +152,11 @@ def draw_quota() -> None:
         st.caption(t("places.quota", left=format_number(quota[0]), limit=format_number(quota[1])))
 
 
-def run_search(search: Callable[[], Finding]) -> None:
-    """Run a search. Show only its places in the results, or keep its failure for display."""
+def run_search(search: Callable[..., Finding], *arguments: object) -> None:
+    """Run a search of the map service. Show only its places in the results, or keep its failure for display."""
     st.session_state.pop("places_failed", None)
     with st.spinner(t("places.searching")):
-        finding = search()
+        finding = search(*arguments, language=current_language(), owner=current_owner())
     if finding.reason or not finding.places:
         st.session_state.places_failed = finding
         return
@@ -210,13 +197,17 @@ def draw_search_failure(finding: Finding) -> None:
         hint=finding.hint,
         message=finding.message,
     )
-    st.warning(failure_text(failure))
-    draw_failure_details(failure)
+    draw_failure(failure, st.warning)
 
 
 def failure_text(failure: Failure) -> str:
     """Explain a failure of the map service, with a remedy, as escaped Markdown."""
     return escape_markdown(explain_failure(failure, current_language()), 400)
+
+
+def draw_failure(failure: Failure, draw_box: Callable[[str], object] = st.info) -> None:
+    draw_box(failure_text(failure))
+    draw_failure_details(failure)
 
 
 def draw_failure_details(failure: Failure) -> None:
@@ -422,8 +413,7 @@ def draw_distances(distances: DistanceMatrix) -> None:
     """Draw a table of distances and travel times between places."""
     layout.draw_section_title(t("places.distances"))
     if failure := distances.failure:
-        st.info(failure_text(failure))
-        draw_failure_details(failure)
+        draw_failure(failure)
         return
     st.caption(t("places.table_help", means=t(f"map.{distances.means}")))
     names = [f"**{escape_markdown(name, 60)}**" for name in distances.names]

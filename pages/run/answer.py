@@ -44,6 +44,8 @@ _ROW_HEADING = re.compile(r"row (\d+)")
 _ROW_COUNT = re.compile(r"rows: (\d+)(\+?)")
 RowCells = dict[str, list[list[str]]]  # cells of database rows (name, value), by passage id
 
+# Labels of the component: names of messages of the family `answer`.
+LABELS = ["sample", "unsourced", "passage", "grounding", "ocr", "table", "suggestions", "contents", "drawer", "close"]
 NOTE_LABELS = ("own", "add", "edit", "delete", "save", "cancel")  # of the note editor
 MAX_AUTHORS = 3  # authors named of a scholarly work
 MAX_SUGGESTIONS = 5  # search engine boxes to show; more would bury the answer
@@ -110,18 +112,9 @@ def _draw(report: Report, cited: CitedAnswer, support: AnswerSupport | None) -> 
         "suggestions": cited.answer.suggestions[:MAX_SUGGESTIONS],
         "words": {
             "open": _label_template("answer.open"),
-            "sample": t("answer.sample"),
-            "unsourced": t("answer.unsourced"),
-            "passage": t("answer.passage"),
-            "grounding": t("answer.grounding"),
-            "ocr": t("answer.ocr"),
-            "table": t("answer.table"),
-            "suggestions": t("answer.suggestions"),
             "nearest": _label_template("support.nearest"),
             "uses": _label_template("support.uses"),
-            "contents": t("answer.contents"),
-            "drawer": t("answer.drawer"),
-            "close": t("answer.close"),
+            **{label: t(f"answer.{label}") for label in LABELS},
             **{f"note_{label}": t(f"remark.{label}") for label in NOTE_LABELS},
         },
     }

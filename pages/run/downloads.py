@@ -30,17 +30,7 @@ from research import (
 
 _log = logging.getLogger(__name__)
 _MARKDOWN_KEY, _FAILED_KEY = "markdown", "downloads_failed"  # in the session
-FORMAT_GROUPS = (
-    "report",
-    "sources",
-    "places",
-    "tables",
-    "all",
-)  # in the order of the popover
-PREFERABLE_GROUPS = (
-    "report",
-    "all",
-)  # formats of these groups exist for every run, so one can be preferred
+PREFERABLE_GROUPS = ("report", "all")  # formats of these groups exist for every run, so one can be preferred
 FORMAT_PREFERENCE = "download"  # name of the preference that holds the preferred format
 DEFAULT_FORMAT = "md"  # preferred before the first download
 
@@ -52,7 +42,7 @@ _ICONS = {
     "notes": ":material/superscript:",
     "json": ":material/data_object:",
 }
-_GROUP_ICONS = {
+_GROUP_ICONS = {  # in the order of the popover
     "report": ":material/description:",
     "sources": ":material/format_quote:",
     "places": ":material/place:",
@@ -84,7 +74,7 @@ def draw(report: Report, cited: CitedAnswer | None) -> None:
     with st.container(horizontal=True):
         draw_button(report, preferred, is_preferred=True)
         with st.popover(t("download.more"), icon=":material/more_horiz:"):
-            for group in FORMAT_GROUPS:
+            for group in _GROUP_ICONS:
                 members = [
                     download for download in offered.values() if download.group == group and download != preferred
                 ]

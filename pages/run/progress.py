@@ -163,6 +163,9 @@ class RunProgress:
             section.searches[task.id] = search
         return search
 
+    def _find_searches(self, task_id: str) -> list[SearchProgress]:
+        return [search for search in self.searches if search.id == task_id]
+
     def _on_status_changed(self, event: research.StatusChanged, time: datetime) -> None:
         self.queued_names = []  # a stop leaves the queue without an event
         if event.status == "running":
@@ -190,14 +193,12 @@ class RunProgress:
         round_.started_at = round_.started_at or time
 
     def _on_tool_called(self, event: research.ToolCalled, _: datetime) -> None:
-        for round_ in self.rounds.values():
-            if search := round_.searches.get(event.task):
-                search.tool_calls.append(" ".join([event.tool, *map(str, event.arguments.values())]))
+        for search in self._find_searches(event.task):
+            search.tool_calls.append(" ".join([event.tool, *map(str, event.arguments.values())]))
 
     def _on_database_step_taken(self, event: research.DatabaseStepTaken, _: datetime) -> None:
-        for round_ in self.rounds.values():
-            if search := round_.searches.get(event.task):
-                search.steps.append(event.step)
+        for search in self._find_searches(event.task):
+            search.steps.append(event.step)
 
     def _on_task_finished(self, event: research.TaskFinished, time: datetime) -> None:
         search = self._get_search(event.task)

@@ -65,8 +65,11 @@ def save_keys(names: Sequence[str]) -> dict[str, str]:
 
 def _problem_message_key(name: str) -> str:
     """Return the message key for an invalid key or address."""
-    is_address = any(name == provider.address for provider in _providers())
-    return "settings.wrong_address" if is_address else "settings.wrong_key"
+    return "settings.wrong_address" if _is_address(name) else "settings.wrong_key"
+
+
+def _is_address(name: str) -> bool:
+    return any(name == provider.address for provider in _providers())
 
 
 def forget_key(name: str) -> None:
@@ -162,8 +165,7 @@ def draw_key_test(status: KeyStatus, names: Sequence[str]) -> None:
         st.error(t(_problem_message_key(status.name)))
         return
     message_key, colour, icon = TEST_OUTCOMES[classify_check(check)]
-    is_address = status.name in {provider.address for provider in _providers()}
-    message_key = "settings.test_answers" if is_address and not check.failure else message_key
+    message_key = "settings.test_answers" if _is_address(status.name) and not check.failure else message_key
     st.markdown(f":{colour}[{icon}] {t(message_key, seconds=format_duration(check.seconds))}")
     if status.name in typed:
         st.caption(t("settings.test_unsaved"))

@@ -39,18 +39,10 @@ CLIENT_SECRET_NAMES = ("client_id", "client_secret", "server_metadata_url")
 MAX_NAME_CHARS = 60
 MIN_SECRET_CHARS = 32  # of the cookie secret
 MIN_AUTHLIB_VERSION = (1, 3, 2)  # minimum of Streamlit
-PROBLEM_MESSAGES = {  # message key of each problem, and the placeholder of its detail
-    "missing": ("login.missing", "keys"),
-    "name": ("login.name", "name"),
-    "weak": ("login.weak", "n"),
-    "redirect": ("login.redirect", ""),
-    "authlib": ("login.authlib", "version"),
-    "unreadable": ("login.unreadable", ""),
-    "unread": ("login.unread", "file"),
-    "gone": ("login.gone", ""),
-}
+# Placeholders of the messages about problems. A problem without a detail is "redirect", "unreadable" or "gone".
+DETAIL_PLACEHOLDERS = {"missing": "keys", "name": "name", "weak": "n", "authlib": "version", "unread": "file"}
 EPOCH = datetime.fromtimestamp(0, UTC)
-_is_login_locked = [False]
+_is_login_locked = [False]  # one item, which `lock_login` sets
 
 
 @dataclass(frozen=True)
@@ -58,7 +50,7 @@ class LoginConfig:
     """Set-up of the login: the names of its providers, or the reason why nobody can sign in."""
 
     providers: tuple[str, ...] = ()  # "" for a provider without a name
-    problem: str = ""  # key of PROBLEM_MESSAGES
+    problem: str = ""  # name of a message of the family `login`
     detail: str = ""  # value for its message
 
     @property
@@ -339,5 +331,5 @@ def sign_out(visitor: Visitor, *, everywhere: bool = False) -> None:
 def _describe_problem(
     config: LoginConfig, translate: Translator = t, escape: Callable[[str], str] = escape_markdown
 ) -> str:
-    message_key, placeholder = PROBLEM_MESSAGES[config.problem]
-    return translate(message_key, **({placeholder: escape(config.detail)} if placeholder else {}))
+    placeholder = DETAIL_PLACEHOLDERS.get(config.problem)
+    return translate(f"login.{config.problem}", **({placeholder: escape(config.detail)} if placeholder else {}))

@@ -87,10 +87,6 @@ class MapContent:
         """Return the number of a place from 1, or 0 if it is not on the map."""
         return self.place_ids.index(place_id) + 1 if place_id in self.place_ids else 0
 
-    @property
-    def _providers(self) -> set[str]:
-        return {item.place.provider for item in self.recorded_places}
-
     @cached_property
     def data(self) -> dict[str, Any]:
         """Data for map.js without its digest.
@@ -98,6 +94,7 @@ class MapContent:
         `view` changes with the places, search areas and routes, so that the map moves to them.
         """
         translate, tiles = create_translator(self.language), TILE_LAYERS.get(self.base_map)
+        providers = {item.place.provider for item in self.recorded_places}
         is_detailed = len(self.recorded_places) <= MAX_DETAILED_PLACES
         return {
             "lang": LANGUAGE_TAGS[self.language],
@@ -112,7 +109,7 @@ class MapContent:
             "ways": [_route_data(route, self.base_map, translate) for route in self.routes],
             "ordered": self.is_ordered,
             "clicks": self.is_clickable,
-            "credits": sorted({PROVIDER_ATTRIBUTIONS[p] for p in self._providers if p in PROVIDER_ATTRIBUTIONS}),
+            "credits": sorted(PROVIDER_ATTRIBUTIONS[p] for p in providers & PROVIDER_ATTRIBUTIONS.keys()),
             "view": hash_texts(*sorted(self.place_ids), *map(repr, self.search_areas), *map(repr, self.routes)),
             "tiles": {**tiles, "lost": translate("map.lost")} if tiles else None,
         }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from math import isfinite
-from urllib.parse import urlsplit
 
+from pages.shared.escaping import web_url
 from pages.shared.localization import Language, Translator, create_translator, t
 from research import Place, RecordedPlace, Route, SearchArea
 
@@ -118,16 +118,12 @@ def place_links(recorded_place: RecordedPlace, translate: Translator = t) -> lis
     links += [
         (translate("map.photo", n=number), url) for number, url in enumerate(recorded_place.place.photos[:3], start=1)
     ]
-    return [(label, url) for label, url in links if is_web_url(url)]
+    return [(label, url) for label, url in links if is_safe_url(url)]
 
 
-def is_web_url(url: str) -> bool:
+def is_safe_url(url: str) -> bool:
     """Return True for an http(s) URL with a host and without spaces or control characters."""
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and not _UNSAFE_CHARS.search(url)
-    except ValueError:
-        return False
+    return bool(web_url(url)) and not _UNSAFE_CHARS.search(url)
 
 
 def parse_coordinates(text: str) -> tuple[float, float] | None:

@@ -50,11 +50,6 @@ def set_query_param(name: str, value: str, *removed_names: str) -> None:
         st.query_params.from_dict(remaining | {name: value})
 
 
-def set_last_run_key(key: str) -> None:
-    """Set the session key under which this page remembers the run it showed last."""
-    st.session_state.home = key
-
-
 def _last_run_key() -> str:
     return str(st.session_state.get("home", "last_run"))
 
@@ -82,6 +77,22 @@ def current_run() -> Run | None:
         return None
     select_run(run)
     return run
+
+
+def draw_current_run(last_run_key: str) -> bool:
+    """Draw the current run of a page. Return False without a run.
+
+    Args:
+        last_run_key: Session key under which the page remembers the run it showed last.
+    """
+    st.session_state.home = last_run_key
+    run = current_run()
+    if run is None:
+        return False
+    from pages.run import view  # slow to import, and not needed for a form
+
+    view.draw(run)
+    return True
 
 
 def _other_page(run: Run) -> str:
