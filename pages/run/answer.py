@@ -45,7 +45,7 @@ _ROW_COUNT = re.compile(r"rows: (\d+)(\+?)")
 RowCells = dict[str, list[list[str]]]  # cells of database rows (name, value), by passage id
 
 # Labels of the component: names of messages of the family `answer`.
-LABELS = ["sample", "unsourced", "passage", "grounding", "ocr", "table", "suggestions", "contents", "drawer", "close"]
+LABELS = ("sample", "unsourced", "passage", "grounding", "ocr", "table", "suggestions", "contents", "drawer", "close")
 NOTE_LABELS = ("own", "add", "edit", "delete", "save", "cancel")  # of the note editor
 MAX_AUTHORS = 3  # authors named of a scholarly work
 MAX_SUGGESTIONS = 5  # search engine boxes to show; more would bury the answer

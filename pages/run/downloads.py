@@ -42,7 +42,7 @@ _ICONS = {
     "notes": ":material/superscript:",
     "json": ":material/data_object:",
 }
-_GROUP_ICONS = {  # in the order of the popover
+GROUP_ICONS = {  # in the order of the popover
     "report": ":material/description:",
     "sources": ":material/format_quote:",
     "places": ":material/place:",
@@ -74,7 +74,7 @@ def draw(report: Report, cited: CitedAnswer | None) -> None:
     with st.container(horizontal=True):
         draw_button(report, preferred, is_preferred=True)
         with st.popover(t("download.more"), icon=":material/more_horiz:"):
-            for group in _GROUP_ICONS:
+            for group in GROUP_ICONS:
                 members = [
                     download for download in offered.values() if download.group == group and download != preferred
                 ]
@@ -126,7 +126,7 @@ def draw_button(report: Report, download: DownloadFormat, *, is_preferred: bool 
         mime=download.mime,
         key=f"download_{download.kind}_{report.run.id[:8]}",
         on_click="ignore",
-        icon=_ICONS["md"] if is_preferred else _ICONS.get(download.kind, _GROUP_ICONS[download.group]),
+        icon=_ICONS["md"] if is_preferred else _ICONS.get(download.kind, GROUP_ICONS[download.group]),
         type="secondary" if is_preferred else "tertiary",
     )
 

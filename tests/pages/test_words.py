@@ -12,7 +12,7 @@ import pytest
 from pages.history.filters import PERIODS, STATUS_GROUPS
 from pages.run import answer
 from pages.run.chart import ChartKind
-from pages.run.downloads import FORMAT_GROUPS
+from pages.run.downloads import GROUP_ICONS
 from pages.shared import help_topics, tour
 from pages.shared.localization import format_size
 from pages.shared.place_map import BASE_MAPS, SORT_ORDERS, TRAVEL_MODE_ICONS
@@ -77,7 +77,7 @@ FAMILIES = {
     "lack.": get_args(records.SupportGapKind),
     "other.": ("figure", "date", "words"),  # of which something else may stand in the passage
     "remark.": answer.NOTE_LABELS,
-    "download_group.": FORMAT_GROUPS,
+    "download_group.": tuple(GROUP_ICONS),
     "type.": COLUMN_TYPES,
     "settings.key_": get_args(KeyLocation),
     "settings.provider_": ("prefix", "service", "setting", "set"),
