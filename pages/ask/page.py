@@ -12,13 +12,14 @@ from pages.shared.login import current_owner
 from pages.shared.paths import page_script
 from research import RunOptions, get_application
 
-MAX_CONVERSATIONS = 4  # listed
+MAX_CONVERSATIONS = 4  # listed on the start page
 
 
 # Form and draft
 
 
 def draw_form() -> None:
+    """Draw the question form with its options. Start the run or draw the plan after a click."""
     run_options.fill_widgets(
         "", st.session_state.get("limits", get_application().services_for(current_owner()).default_options())
     )
@@ -47,12 +48,13 @@ def draw_form() -> None:
         if submitted:
             run_navigation.start_run(question, chosen)
         else:
-            plan_draft(question, chosen)
+            create_draft(question, chosen)
     elif submitted or plan_requested:
         st.error(t("ask.no_sources"))
 
 
-def plan_draft(question: str, options: RunOptions) -> None:
+def create_draft(question: str, options: RunOptions) -> None:
+    """Create the plan of a question and show it for editing. No run is started yet."""
     with run_navigation.catch_start_errors():
         with st.spinner(t("step.planning")):
             st.session_state.draft = get_application().runs.preview_plan(

@@ -188,6 +188,7 @@ def draw_confirmed_statements(database: str) -> None:
 
 
 def draw_schema(schema: DatabaseSchema) -> None:
+    """Draw the tables of a database with their columns, and warnings about it."""
     draw_schema_warnings(schema)
     if schema.failure:
         return

@@ -28,7 +28,7 @@ def choose_notebook() -> tuple[str, tuple[str, ...] | None]:
     if st.session_state.get(SELECTED_KEY) not in notebooks:
         st.session_state[SELECTED_KEY] = None
     with st.container(horizontal=True, vertical_alignment="bottom", key="notebooks"):
-        picked = st.pills(
+        selected = st.pills(
             t("notebook.title"),
             list(notebooks),
             key=SELECTED_KEY,
@@ -36,23 +36,27 @@ def choose_notebook() -> tuple[str, tuple[str, ...] | None]:
             width="content",
             help=t("notebook.help"),
         )
-        if not picked:
+        if not selected:
             return "", None
         if st.button(t("notebook.ask"), key="notebook_ask", icon=":material/forum:"):
-            display.open_ask_page(notebook=picked)
+            display.open_ask_page(notebook=selected)
         with st.popover(t("notebook.rename"), key="notebook_rename", type="tertiary"):
             st.text_input(
                 t("notebook.new_name"),
-                picked,
-                key=f"{NEW_NAME_KEY}_{picked}",
+                selected,
+                key=f"{NEW_NAME_KEY}_{selected}",
                 max_chars=40,
                 help=t("notebook.rename_help"),
             )
-            st.button(t("notebook.rename"), key="notebook_rename_now", type="primary", on_click=_rename, args=(picked,))
+            st.button(
+                t("notebook.rename"), key="notebook_rename_now", type="primary", on_click=_rename, args=(selected,)
+            )
         with st.popover(t("notebook.delete"), key="notebook_delete", type="tertiary"):
-            st.markdown(t("notebook.delete_sure", name=escape_markdown(picked)))
-            st.button(t("notebook.delete"), key="notebook_delete_now", type="primary", on_click=_delete, args=(picked,))
-    return picked, tuple(notebooks[picked])
+            st.markdown(t("notebook.delete_sure", name=escape_markdown(selected)))
+            st.button(
+                t("notebook.delete"), key="notebook_delete_now", type="primary", on_click=_delete, args=(selected,)
+            )
+    return selected, tuple(notebooks[selected])
 
 
 def draw_add_button(entries: Sequence[DocumentEntry]) -> None:

@@ -15,6 +15,7 @@ MAX_REPORTS = 20
 
 
 def draw_form() -> None:
+    """Draw the form of a report. Start the report after a click."""
     defaults = get_application().services_for(current_owner()).report_options()
     with st.form("news", border=False, enter_to_submit=True):
         topic = st.text_area(

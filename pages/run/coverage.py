@@ -43,27 +43,27 @@ def draw_summary(report: Report) -> None:
 
     A report that found no news gets a caption with the reason.
     """
-    news = report.answer and report.answer.coverage
-    if not news:
+    coverage = report.answer and report.answer.coverage
+    if not coverage:
         if report.run.options.sections and report.answer:
             st.caption(t(_missing_news_message(report)))
         return
-    facts = [t("coverage.as_of", day=format_day(news.as_of))]
-    if news.latest_day:
-        facts.append(t("coverage.newest", day=format_day(news.latest_day)))
-    facts.append(t("coverage.stories", n=format_number(len(news.stories))))
-    if named_count := sum(bool(outlet.name) for outlet in news.outlets):
+    facts = [t("coverage.as_of", day=format_day(coverage.as_of))]
+    if coverage.latest_day:
+        facts.append(t("coverage.newest", day=format_day(coverage.latest_day)))
+    facts.append(t("coverage.stories", n=format_number(len(coverage.stories))))
+    if named_count := sum(bool(outlet.name) for outlet in coverage.outlets):
         facts.append(t("coverage.outlets", n=format_number(named_count)))
-    if news.undated:
-        facts.append(t("coverage.undated", n=format_number(news.undated)))
+    if coverage.undated:
+        facts.append(t("coverage.undated", n=format_number(coverage.undated)))
     st.markdown(f":material/newspaper: {escape_markdown(' · '.join(facts))}")
-    if news.is_stale and news.latest_day:
-        day = escape_markdown(format_day(news.latest_day))
+    if coverage.is_stale and coverage.latest_day:
+        day = escape_markdown(format_day(coverage.latest_day))
         st.warning(t("coverage.stale", day=day), icon=":material/history:")
 
 
 def _missing_news_message(report: Report) -> str:
-    """Return the message key of the reason why a report has no news."""
+    """Return the message key of the reason why a report has no coverage."""
     reasons = {finding.reason for finding in report.findings if finding.task.source == "news"}
     if reasons & {None, "empty"}:
         return "coverage.unfound"
@@ -76,20 +76,20 @@ def _missing_news_message(report: Report) -> str:
 def draw(report: Report, cited: CitedAnswer | None) -> None:
     """Draw the stories, pictures and search service answers of a report."""
     key = report.run.id[:8]
-    if report.answer and (news := report.answer.coverage):
+    if report.answer and (coverage := report.answer.coverage):
         language = report.answer.language
         layout.draw_section_title(t("coverage.title"))
         days, tones = st.columns([3, 1], gap="medium")
         with days:
-            _draw_timeline(news, language, key)
+            _draw_timeline(coverage, language, key)
         with tones:
-            _draw_tones(news, language, key)
-        if news.conflicts:
-            _draw_conflicts(news, report, cited)
-        _draw_stories(news, report, cited)
-        if not news.conflicts:
+            _draw_tones(coverage, language, key)
+        if coverage.conflicts:
+            _draw_conflicts(coverage, report, cited)
+        _draw_stories(coverage, report, cited)
+        if not coverage.conflicts:
             st.caption(t("coverage.no_conflicts"))
-        _draw_outlets(news, key)
+        _draw_outlets(coverage, key)
     draw_pictures(report, key)
     draw_service_answers(report, key)
 
@@ -97,16 +97,18 @@ def draw(report: Report, cited: CitedAnswer | None) -> None:
 # The charts
 
 
-def _draw_timeline(news: NewsCoverage, language: Language, key: str) -> None:
+def _draw_timeline(coverage: NewsCoverage, language: Language, key: str) -> None:
     layout.draw_subsection_title(t("coverage.timeline"))
-    table = coverage_charts.timeline_points(news.stories, language)
+    table = coverage_charts.timeline_points(coverage.stories, language)
     if table.empty:
         st.caption(t("coverage.no_days"))
     else:
         chart = coverage_charts.build_timeline(table, language)
         st.altair_chart(chart, key=f"timeline_{key}", alt=t("coverage.timeline_alt"))
         st.caption(t("coverage.timeline_help"))
-    if undated := [escape_markdown(story.headline, MAX_HEADLINE_CHARS) for story in news.stories if story.day is None]:
+    if undated := [
+        escape_markdown(story.headline, MAX_HEADLINE_CHARS) for story in coverage.stories if story.day is None
+    ]:
         label = t("coverage.no_day", n=format_number(len(undated)))
         with st.expander(label, icon=":material/event_busy:", key=f"undated_{key}"):
             _draw_list(undated, MAX_UNDATED_STORIES)
@@ -120,25 +122,25 @@ def _draw_list(lines: Sequence[str], max_lines: int) -> None:
     st.markdown("\n".join(shown))
 
 
-def _draw_tones(news: NewsCoverage, language: Language, key: str) -> None:
+def _draw_tones(coverage: NewsCoverage, language: Language, key: str) -> None:
     layout.draw_subsection_title(t("coverage.tones"))
-    chart = coverage_charts.build_tone_chart(Counter(story.tone for story in news.stories), language)
+    chart = coverage_charts.build_tone_chart(Counter(story.tone for story in coverage.stories), language)
     st.altair_chart(chart, key=f"tones_{key}", alt=t("coverage.tones_alt"))
-    st.caption(_tone_origin_text(news))
+    st.caption(_tone_origin_text(coverage))
 
 
-def _tone_origin_text(news: NewsCoverage) -> str:
-    if not news.author:
+def _tone_origin_text(coverage: NewsCoverage) -> str:
+    if not coverage.author:
         return t("coverage.rough")
-    if rough := sum(story.rough for story in news.stories):
-        return t("coverage.partly", name=escape_markdown(news.author), n=format_number(rough))
-    return t("coverage.judged", name=escape_markdown(news.author))
+    if rough := sum(story.rough for story in coverage.stories):
+        return t("coverage.partly", name=escape_markdown(coverage.author), n=format_number(rough))
+    return t("coverage.judged", name=escape_markdown(coverage.author))
 
 
 # Stories and their articles
 
 
-def _draw_stories(news: NewsCoverage, report: Report, cited: CitedAnswer | None) -> None:
+def _draw_stories(coverage: NewsCoverage, report: Report, cited: CitedAnswer | None) -> None:
     layout.draw_subsection_title(t("coverage.table"))
     st.caption(t("coverage.table_help"))
     rows = [
@@ -150,7 +152,7 @@ def _draw_stories(news: NewsCoverage, report: Report, cited: CitedAnswer | None)
             "tone": t(f"tone.{story.tone}") + (t("coverage.rough_mark") if story.rough else ""),
             "old": t("coverage.old_mark") if story.stale else "",
         }
-        for story in news.stories
+        for story in coverage.stories
     ]
     column = st.column_config.TextColumn
     chosen = st.dataframe(
@@ -170,9 +172,9 @@ def _draw_stories(news: NewsCoverage, report: Report, cited: CitedAnswer | None)
             "old": column(t("coverage.old"), width=120),
         },
     )
-    index = layout.selected_row(chosen, len(news.stories))
+    index = layout.selected_row(chosen, len(coverage.stories))
     if index is not None:
-        _draw_articles(news.stories[index], report, cited)
+        _draw_articles(coverage.stories[index], report, cited)
 
 
 def _draw_articles(story: Story, report: Report, cited: CitedAnswer | None) -> None:
@@ -209,8 +211,8 @@ def _citation_text(item: Evidence, numbers: dict[str, int]) -> str:
 # Outlets
 
 
-def _draw_outlets(news: NewsCoverage, key: str) -> None:
-    if not news.outlets:
+def _draw_outlets(coverage: NewsCoverage, key: str) -> None:
+    if not coverage.outlets:
         return
     layout.draw_subsection_title(t("coverage.outlets_title"))
     rows = [
@@ -220,7 +222,7 @@ def _draw_outlets(news: NewsCoverage, key: str) -> None:
             "stories": outlet.stories,
             "first": outlet.first,
         }
-        for outlet in news.outlets
+        for outlet in coverage.outlets
     ]
     st.dataframe(
         pd.DataFrame(rows),
@@ -241,12 +243,12 @@ def _draw_outlets(news: NewsCoverage, key: str) -> None:
 # Conflicts
 
 
-def _draw_conflicts(news: NewsCoverage, report: Report, cited: CitedAnswer | None) -> None:
+def _draw_conflicts(coverage: NewsCoverage, report: Report, cited: CitedAnswer | None) -> None:
     evidence_by_id = {item.id: item for item in report.evidence}
     numbers = _citation_numbers(cited)
-    layout.draw_subsection_title(t("coverage.conflicts", n=format_number(len(news.conflicts))))
-    columns = st.columns(2) if len(news.conflicts) > 1 else [st.container()]
-    for index, conflict in enumerate(news.conflicts):
+    layout.draw_subsection_title(t("coverage.conflicts", n=format_number(len(coverage.conflicts))))
+    columns = st.columns(2) if len(coverage.conflicts) > 1 else [st.container()]
+    for index, conflict in enumerate(coverage.conflicts):
         with columns[index % len(columns)], st.container(border=True):
             st.markdown(f"**{escape_markdown(conflict.subject, 120)}**")
             lines = []

@@ -34,17 +34,17 @@ def draw_watch_button(run: Run) -> None:
 
 def draw_changes(report: Report) -> None:
     """Draw the changes of a watched topic since its earlier report, with a link to that run."""
-    news = report.answer and report.answer.coverage
-    if not news or not news.compared:
+    coverage = report.answer and report.answer.coverage
+    if not coverage or not coverage.compared:
         return
     with st.container(border=True, key="changes"):
         st.markdown(f"**{t('watch.what')}**")
-        if news.changes:
-            lines = [f"- {CHANGE_ICONS.get(change.kind, '')} {_change_line(change)}" for change in news.changes]
+        if coverage.changes:
+            lines = [f"- {CHANGE_ICONS.get(change.kind, '')} {_change_line(change)}" for change in coverage.changes]
             st.markdown("\n".join(lines))
         else:
             st.caption(t("watch.nothing"))
-        run_navigation.draw_run_link(news.compared, t("watch.before"), page="news")
+        run_navigation.draw_run_link(coverage.compared, t("watch.before"), page="news")
 
 
 def _change_line(change: StoryChange) -> str:

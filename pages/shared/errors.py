@@ -82,7 +82,7 @@ def build_rows(
 
 
 def draw_error(error_id: str) -> None:
-    """Draw that something went wrong, with the id of the log entry and a retry button."""
+    """Draw a message about an unexpected error with the id of its log entry, and a retry button."""
     with st.container(key=f"error_{error_id}"):
         st.error(t("error.page", id=error_id), icon=":material/error:")
         try:
@@ -92,7 +92,7 @@ def draw_error(error_id: str) -> None:
 
 
 def draw_rate_limit_error(error: RateLimitError) -> None:
-    """Draw that too many runs were started, and when the next one may start."""
+    """Draw a message that too many runs were started, with the time until the next may start."""
     st.warning(
         t("error.pace", limit=format_number(error.limit), seconds=format_number(error.wait_seconds)),
         icon=":material/hourglass_top:",

@@ -35,9 +35,9 @@ LAST_TABLE_KEY = "last_table"  # session key of the last run on the tables page
 
 
 def is_browser_navigation() -> bool:
-    """Return True if Back, Forward or the menu entry of the current page led here, and no widget.
+    """Return True if Back, Forward or the menu entry of the current page caused this drawing of the page.
 
-    Then only the URL decides what is shown.
+    Then the URL alone decides what is shown, not the session.
     """
     context = get_script_run_ctx()
     return bool(context and context.is_history_navigation)
@@ -141,7 +141,7 @@ def start_run(
     based_on_run_id: str = "",
     follows_run_id: str = "",
 ) -> None:
-    """Start a run and show it, or draw why it cannot be started."""
+    """Start a run and show it, or draw a message why it cannot be started."""
     with catch_start_errors():
         run = get_application().runs.start(
             question,
@@ -157,7 +157,7 @@ def start_run(
 
 @contextmanager
 def catch_start_errors() -> Iterator[None]:
-    """Draw why no run was started if the block raises so. The text of the question form is kept."""
+    """Draw a message if the block could not start a run. The text of the question form is kept."""
     try:
         yield
     except RateLimitError as error:

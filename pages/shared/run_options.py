@@ -28,13 +28,14 @@ def draw_estimate(options: RunOptions, plan: Plan | None = None) -> None:
 
 def fill_widgets(form_id: str, defaults: RunOptions) -> None:
     """Fill the option widgets with defaults, unless they hold choices made in the same form."""
+    # Streamlit deletes values of widgets that are not drawn, so they may be missing in the same form.
     if "queries" in st.session_state and st.session_state.get("offered") == form_id:
-        return  # Streamlit deletes values of widgets that are not drawn
+        return
     st.session_state.offered = form_id
     st.session_state.queries, st.session_state.loops = defaults.queries, defaults.loops
     st.session_state.sources, st.session_state.model = list(defaults.sources), defaults.model
     st.session_state.approve, st.session_state.notebook = defaults.approve, defaults.notebook
-    st.session_state.of_sections = defaults.sections  # a report has reflections instead of loops
+    st.session_state.of_sections = defaults.sections  # not 0 for a report, which has reflections instead of loops
     st.session_state.of_reflections = defaults.reflections
     for name in LIMIT_FIELDS:
         st.session_state[f"max_{name}"] = getattr(defaults, name)
@@ -68,7 +69,10 @@ def draw_options() -> None:
 
 
 def draw_sources(key: str, default: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Draw the choice of sources and return the chosen ones; without `default` the session has them."""
+    """Draw the choice of sources. Return the chosen names.
+
+    Without `default`, the widget takes its initial value from the session.
+    """
     chosen: Sequence[str] = st.pills(
         t("ask.sources"),
         list(get_application().sources),

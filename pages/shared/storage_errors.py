@@ -64,7 +64,7 @@ def _set_confirming(path: str) -> None:
 
 
 def _draw_confirmation(path: Path) -> None:
-    """Draw a question whether a damaged file is to be set aside, and do so."""
+    """Ask for confirmation, and then set a damaged file aside."""
     st.markdown(t("rescue.text", name=escape_markdown(path.name)))
     warning_keys = {"runs.db": "rescue.runs", "library.db": "rescue.library"}
     st.warning(t(warning_keys.get(path.name, "rescue.other")), icon=":material/warning:")
