@@ -80,7 +80,7 @@ def right(value: CellValue, column: Column, wanted: Sequence[Any]) -> bool:
         case "date":
             return format_cell(value, "en") in [str(one) for one in wanted]
         case "yes or no":
-            return value.yes in wanted
+            return value.boolean in wanted
         case "choice":
             return value.choice in wanted
     return any(str(one).casefold() in value.text.casefold() for one in wanted)
@@ -102,7 +102,7 @@ def baseline(report: Report, row: Row, column: Column) -> CellValue | None:
 
 def _first(text: str, column: Column) -> CellValue | None:
     if column.type not in ("number", "date"):
-        return CellValue(type=column.type, text=text, yes=True)
+        return CellValue(type=column.type, text=text, boolean=True)
     for measure in find_measures(text):
         if column.type == "number" and not measure.is_date:
             return number_value(measure, text)
@@ -132,10 +132,10 @@ def counted(name: str, report: Report, half: str, show: bool = False) -> dict[st
             if value is None:
                 counts["empty, rightly"] += not told["answers"]
                 if show and told["answers"]:
-                    print(f"  - {row.name} | {column.name}: empty ({cell.lack}), {told['answers']}")
+                    print(f"  - {row.name} | {column.name}: empty ({cell.missing_reason}), {told['answers']}")
                 continue
             counts["filled"] += 1
-            counts["uncited"] += not cell.readings[0].cites
+            counts["uncited"] += not cell.readings[0].references
             good = right(value, column, told["answers"])
             counts["right"] += good
             if show and not good:

@@ -17,7 +17,7 @@ _CACHE_KEY = "support"
 
 def answer_support(report: Report, cited: CitedAnswer) -> AnswerSupport:
     """Return the support of each sentence, computed once per session for the run on the page."""
-    key = (report.run.id, cited.answer.made)
+    key = (report.run.id, cited.answer.created)
     cached = st.session_state.get(_CACHE_KEY)
     if cached is None or cached[0] != key:
         st.session_state[_CACHE_KEY] = cached = (key, check_support(cited))

@@ -282,7 +282,7 @@ def _run_attributes(run: Run) -> dict[str, Any]:
         "sightline.owner": hashlib.blake2b(run.owner.encode(), digest_size=8).hexdigest(),
         "sightline.sources": run.options.sources,
         "sightline.queries": run.options.queries,
-        "sightline.loops": run.options.loops,
+        "sightline.loops": run.options.rounds,
     }
     return {name: value for name, value in attributes.items() if value != ""}
 
@@ -298,7 +298,7 @@ def _set_result_attributes(span: _OpenSpan, update: _StateUpdate) -> None:
     if isinstance(answer, Answer):
         attributes["sightline.answer.quotes"] = answer.quote_count
         attributes["sightline.answer.cites"] = answer.cited_span_count
-        attributes["sightline.answer.written"] = not answer.unwritten
+        attributes["sightline.answer.written"] = not answer.placeholder
         attributes["sightline.failures"] = [failure.reason for failure in answer.failures]
     for reflection in update.get("reflections", ()):
         attributes |= _reflection_attributes(reflection)

@@ -147,9 +147,9 @@ def report_json(report: Report, cited: CitedAnswer | None, options: ExportOption
         "question": run.question,
         "title": answer.title if answer else "",
         "author": answer.author if answer else None,
-        "made": to_utc(answer.made).isoformat() if answer else None,
+        "made": to_utc(answer.created).isoformat() if answer else None,
         "sample": answer.sample if answer else None,
-        "unwritten": answer.unwritten if answer else False,
+        "unwritten": answer.placeholder if answer else False,
         "suggestions": len(answer.suggestions) if answer else 0,
         "answer": answer_markdown(cited) if cited else "",
         "blocks": _answer_blocks(cited, registry) if cited else [],
@@ -203,7 +203,7 @@ def _resolved_cites(span: Span, registry: EvidenceRegistry) -> list[dict[str, An
     """Return the citations of a span that exist; a quote cites only passages that contain it."""
     return [
         {"evidence": item.id, "passage": cite.passage, "start": cite.start, "end": cite.end}
-        for cite in dict.fromkeys(span.cites)
+        for cite in dict.fromkeys(span.references)
         if (item := registry.get(cite.evidence)) and _is_valid_cite(span, cite, registry)
     ]
 
@@ -278,7 +278,7 @@ def _finding_record(finding: Finding, registry: EvidenceRegistry) -> dict[str, A
     items = (registry.get(item.id) for item in finding.evidence)
     return {
         **finding.model_dump(mode="json", include=_FINDING_FIELDS),
-        "centre": _without_infinities(finding.centre.model_dump() if finding.centre else None),
+        "centre": _without_infinities(finding.search_area.model_dump() if finding.search_area else None),
         "passages": finding.passage_count,
         "evidence": list(dict.fromkeys(item.id for item in items if item)),
         "summary": _summary_records(finding.summary, registry),
@@ -289,6 +289,6 @@ def _summary_records(spans: Iterable[Span], registry: EvidenceRegistry) -> list[
     out = []
     for span in spans:
         cites = _resolved_cites(span, registry)
-        has_lost_cites = len(cites) < len(set(span.cites))
+        has_lost_cites = len(cites) < len(set(span.references))
         out.append({**_span_record(span, span.unsourced or has_lost_cites), "citations": cites})
     return out

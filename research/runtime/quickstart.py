@@ -359,7 +359,7 @@ def _finding_text(finding: Finding) -> str:
     if finding.summary:
         lines = []
         for span in finding.summary:
-            items = dict.fromkeys(cite.evidence for cite in span.cites if cite.evidence in by_id)
+            items = dict.fromkeys(cite.evidence for cite in span.references if cite.evidence in by_id)
             lines.append(
                 escape_keeping_formulas(span.text)
                 + "".join(f" ({_link_to(by_id[evidence_id])})" for evidence_id in items)

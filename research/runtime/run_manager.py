@@ -291,7 +291,7 @@ class RunManager(ABC):
         cleaned, limits = clean_question(question), options or self.default_options(owner)
         if follows and (parent := self.get_run(follows, owner=owner)):
             run = parent.model_copy(update={"id": "", "follows": parent.id})
-            cleaned = cleaned.model_copy(update={"before": conversation_memory(self.store, run)})
+            cleaned = cleaned.model_copy(update={"memory": conversation_memory(self.store, run)})
         with self.open_resources(owner) as resources:
             plan = self.run_on_loop(make_plan(cleaned, resources.reasoner_of(owner), limits, ignore_event))
         return plan_from_question(cleaned, limits) if isinstance(plan, Draft) else plan
@@ -368,7 +368,7 @@ class RunManager(ABC):
             plan = report.plan
             return self.start(run.question, options=options, owner=owner, plan=plan, based_on=run.id)
         plan = continuation_plan(report, rounds)
-        options = run.options.model_copy(update={"loops": min(1 + rounds, MAX_LOOPS)})
+        options = run.options.model_copy(update={"rounds": min(1 + rounds, MAX_LOOPS)})
         return self.start(run.question, options=options, owner=owner, plan=plan, based_on=run.id)
 
     def recent_runs(self, *, owner: str = "local", limit: int = 200) -> list[Run]:

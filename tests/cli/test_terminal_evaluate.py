@@ -40,14 +40,14 @@ def exported() -> str:
     )  # fmt: skip
     cite = (PassageReference(evidence=item.id, passage="p1"),)
     answer = Answer(
-        title="Tea", language="en", author="Scripted", made=MADE,
+        title="Tea", language="en", author="Scripted", created=MADE,
         spans=(
-            Span(kind="text", text="The tea board sold 400 tonnes of green tea in 2024.", cites=cite),
-            Span(kind="text", text=" The tea board sold 900 tonnes of green tea in 2024.", cites=cite),
+            Span(kind="text", text="The tea board sold 400 tonnes of green tea in 2024.", references=cite),
+            Span(kind="text", text=" The tea board sold 900 tonnes of green tea in 2024.", references=cite),
         ),
     )  # fmt: skip
     run = Run(
-        id="r1", conversation="c1", owner="local", question="Tea?", options=RunOptions(loops=1, sources=("web",)),
+        id="r1", conversation="c1", owner="local", question="Tea?", options=RunOptions(rounds=1, sources=("web",)),
         status="done", created=MADE, finished=MADE,
     )  # fmt: skip
     report = Report(run=run, answer=answer, evidence=(item,))

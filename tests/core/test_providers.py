@@ -331,12 +331,12 @@ def test_a_server_that_answers_nothing_is_named_and_the_evidence_is_quoted(opena
     report = run(desk)
     assert (report.run.status, set(named(report).values())) == ("failed", {"malformed"})
     assert set(named(report)) == {"plan", "summarise", "reflect", "write"}
-    assert report.answer.unwritten
+    assert report.answer.placeholder
     assert report.answer.quote_count
     openai.server.reset()
     desk.runs.resume(report.run.id)
     again = over(desk, report.run.id)
-    assert (again.run.status, again.answer.unwritten) == ("done", False)
+    assert (again.run.status, again.answer.placeholder) == ("done", False)
     assert openai.calls() == {"write": 1}
 
 
@@ -476,7 +476,7 @@ def test_the_requests_per_minute_hold_the_others_back(gemini: Offer, desks: Open
     assert sum(gemini.calls().values()) == 5
     gemini.server.log.clear()
     desk = desks(gemini.env, SIGHTLINE_REQUESTS_PER_MINUTE="2")
-    limits = desk.default_options().model_copy(update={"loops": 1})
+    limits = desk.default_options().model_copy(update={"rounds": 1})
     started = desk.runs.start(QUESTION, options=limits)
     until(lambda: len(gemini.server.log) == 2)
     later = time.monotonic() + 0.5  # the other run has long been over by then

@@ -43,7 +43,7 @@ def covered(words: str, *, language: Language = "en", url: str = URL) -> Report:
         stories=(
             Story(
                 id="s1", headline=words, evidence=("w", "g"), outlets=(words, words), independent=1,
-                day=DAY, latest=date(2025, 2, 5), stale=True, tone="negative", rough=False,
+                day=DAY, latest=date(2025, 2, 5), stale=True, tone="negative", tone_from_words=False,
             ),
             Story(id="s2", headline=words, evidence=("nowhere",)),
         ),
@@ -52,7 +52,7 @@ def covered(words: str, *, language: Language = "en", url: str = URL) -> Report:
         days=((DAY, 2),),
         undated=1,
         author=words,
-        compared="earlier",
+        compared_run="earlier",
         changes=(
             StoryChange(kind="new", story="s1", headline=words, evidence=("w", "nowhere")),
             StoryChange(kind="figure", story="s1", headline=words, before=before, after=after),
@@ -121,7 +121,7 @@ def test_no_picture_is_embedded() -> None:
 def test_a_report_that_updates_none_tells_of_no_changes() -> None:
     made = covered("Bridge falls")
     assert made.answer and made.answer.coverage
-    first = made.answer.coverage.model_copy(update={"compared": "", "changes": ()})
+    first = made.answer.coverage.model_copy(update={"compared_run": "", "changes": ()})
     answer = made.answer.model_copy(update={"coverage": first})
     assert "changed" not in exported(made.model_copy(update={"answer": answer})).split("## Answer")[0]
 

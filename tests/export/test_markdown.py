@@ -227,7 +227,7 @@ def run(question: str, status: RunStatus = "done", **more: Any) -> Run:
         conversation="secret-conversation",
         owner="secret-owner",
         question=question,
-        options=RunOptions(queries=3, loops=2, sources=("library", "web")),
+        options=RunOptions(queries=3, rounds=2, sources=("library", "web")),
         status=status,
         created=NOW,
         **more,
@@ -265,7 +265,7 @@ def report(
         publisher=words,
         url="https://redirect.example/g",
         retrieved=NOW,
-        expires=True,
+        url_expires=True,
         passages=(said,),
     )
     book = Evidence(
@@ -273,7 +273,7 @@ def report(
         retrieved=NOW, passages=(passage,),
     )  # fmt: skip
     tasks = [
-        Task(id=str(n), round=n, source=source, query=words, why=words)
+        Task(id=str(n), round=n, source=source, query=words, purpose=words)
         for n, source in [(1, "library"), (2, words), (1, "web")]
     ]
     beside = Failure(stage="summarise", source=words, reason="cut off", message=words)
@@ -285,9 +285,9 @@ def report(
             seconds=0.42,
             reused=True,
             provider=words,
-            asked=(words, words),
+            provider_queries=(words, words),
             message=words,
-            summary=(Span(kind="text", text="Summed up.", cites=(cite("g", "g"),)),),
+            summary=(Span(kind="text", text="Summed up.", references=(cite("g", "g"),)),),
             suggestions="<b>suggested</b>",
             failures=(beside,),
         ),
@@ -297,11 +297,11 @@ def report(
     spans = (
         Span(kind="notice", text=words),
         Span(kind="heading", text=words),
-        Span(kind="quote", text=words, cites=both),
-        Span(kind="quote", text=words + "altered", cites=both),
+        Span(kind="quote", text=words, references=both),
+        Span(kind="quote", text=words + "altered", references=both),
         Span(kind="missing", text=words),
-        Span(kind="text", text=prose, cites=(*both[1:], cite("g", "g"))),
-        Span(kind="text", text=prose, cites=(cite("invented", "p"),)),
+        Span(kind="text", text=prose, references=(*both[1:], cite("g", "g"))),
+        Span(kind="text", text=prose, references=(cite("invented", "p"),)),
     )
     failures = (
         Failure(source=words, query=words, reason="timeout", message=words),
@@ -314,7 +314,7 @@ def report(
         spans=spans,
         failures=failures,
         suggestions=("<b>suggested</b>",),
-        made=NOW,
+        created=NOW,
     )
     plan = Plan(
         parts=(Part(id="1", subject=words, text=words),),
@@ -520,7 +520,7 @@ def answered(made: Report, *spans: Span, **more: Any) -> Report:
 def text(words: str, *cites: str, unsourced: bool = False, part: str = "") -> Span:
     """A stretch of Markdown that cites sources by their ids, all of which have a passage p."""
     pointed = tuple(cite(name, "p") for name in cites)
-    return Span(kind="text", text=words, cites=pointed, part=part, unsourced=unsourced)
+    return Span(kind="text", text=words, references=pointed, part=part, unsourced=unsourced)
 
 
 def test_text_flows_on_unless_a_paragraph_or_its_part_ends() -> None:
@@ -866,12 +866,12 @@ def surveyed(
             evidence=tuple(poi(place) for place in places),
             started=NOW,
             provider="amap",
-            centre=centre,
+            search_area=centre,
         )
         for at, (centre, places) in enumerate(found)
     )
     spans = tuple(text("可去。", name) for name in cites)
-    answer = Answer(title="", language=language, author="digest", spans=spans, made=NOW)
+    answer = Answer(title="", language=language, author="digest", spans=spans, created=NOW)
     return Report(run=run("附近？"), findings=findings, answer=answer)
 
 
@@ -935,7 +935,7 @@ def test_places_in_english_have_english_words() -> None:
     ],
 )
 def test_a_search_that_was_widened_tells_both_radii(language: Language, words: str) -> None:
-    wider = LAKE.model_copy(update={"asked": 500})
+    wider = LAKE.model_copy(update={"requested_radius": 500})
     assert words in exported(surveyed((wider, [PALACE]), language=language))
 
 
@@ -1111,13 +1111,13 @@ def reports(draw: st.DrawFn) -> Report:
         unsourced=st.sampled_from([False, False, True]),
     )
     spans = tuple(draw(st.lists(span, max_size=10)))
-    answer = Answer(title="", language="en", author="digest", spans=spans, made=NOW)
+    answer = Answer(title="", language="en", author="digest", spans=spans, created=NOW)
     return Report(run=run("When?"), findings=findings, answer=answer)
 
 
 def true_sources(span: Span, findings: tuple[Finding, ...]) -> set[str]:
     """What a span may rightly cite, worked out from the findings without the registry."""
-    pairs = {(cite.evidence, cite.passage) for cite in span.cites}
+    pairs = {(cite.evidence, cite.passage) for cite in span.references}
     owners = {i.id: url_identity(i.url) or i.locator for f in findings for i in f.evidence}
     held = {
         (url_identity(item.url) or item.locator, passage.id): passage

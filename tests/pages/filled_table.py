@@ -57,7 +57,7 @@ def source(n: int, title: str, text: str, **update: Any) -> Evidence:
 def reading(item: Evidence, value: CellValue, status: SupportStatus = "quoted", quote: str = "") -> CellReading:
     text = item.passages[0].text
     cite = PassageReference(evidence=item.id, passage="p", end=len(text))
-    return CellReading(value=value, quote=quote or text, cites=(cite,), status=status)
+    return CellReading(value=value, quote=quote or text, references=(cite,), status=status)
 
 
 def keep(
@@ -105,7 +105,7 @@ def keep(
             spans=draft.spans,
             cells=tuple(cells),
             failures=draft.failures,
-            made=NOW,
+            created=NOW,
         )
         told += [("answer", {"quotes": 0, "cites": 9, "failures": 0})]
         told += [("status", {"status": "done", "error": ""})]
@@ -174,7 +174,7 @@ def museums(language: Language) -> tuple[Grid, list[Cell], list[Evidence]]:
         Row(
             id=f"r{n}",
             name=name,
-            about=about,
+            qualifier=about,
             place=Place(id=f"m{n}", name=name, city=about, lng=at[0], lat=at[1], provider="offline") if at else None,
         )
         for n, ((name, about), at) in enumerate(zip(_NAMES[language], spots, strict=True), 1)
@@ -199,12 +199,12 @@ def museums(language: Language) -> tuple[Grid, list[Cell], list[Evidence]]:
             reading(low, CellValue(type=number, text="40", number=40, **at_least)),
         ),
         ("r1", "c2"): (reading(opened, day, "supported"),),
-        ("r1", "c3"): (reading(booked, CellValue(type="yes or no", text="book", yes=True)),),
+        ("r1", "c3"): (reading(booked, CellValue(type="yes or no", text="book", boolean=True)),),
         ("r1", "c4"): (reading(history, CellValue(type="choice", text=kinds[0], choice=kinds[0])),),
         ("r1", "c5"): (reading(famous, CellValue(type="text", text=_TOLD[language][4])),),
-        ("r2", "c1"): (reading(span, CellValue(type=number, text="30-50", number=30, high=50, **at_least)),),
+        ("r2", "c1"): (reading(span, CellValue(type=number, text="30-50", number=30, upper=50, **at_least)),),
         ("r2", "c2"): (reading(opened, CellValue(type="date", text="1991", day=date(1991, 6, 1), precision="month")),),
-        ("r2", "c3"): (reading(booked, CellValue(type="yes or no", text="book", yes=False), "unclear"),),
+        ("r2", "c3"): (reading(booked, CellValue(type="yes or no", text="book", boolean=False), "unclear"),),
         ("r2", "c4"): (reading(history, CellValue(type="choice", text=kinds[1], choice=kinds[1])),),
         ("r3", "c1"): (reading(low, CellValue(type=number, text="0", number=0, **at_least)),),
         ("r3", "c2"): (reading(opened, CellValue(type="date", text="1952", day=date(1952, 1, 1), precision="year")),),
@@ -221,9 +221,9 @@ def museums(language: Language) -> tuple[Grid, list[Cell], list[Evidence]]:
             row=row.id,
             column=column.id,
             readings=(readings := filled.get(key := (row.id, column.id), ())),
-            lack=lacks.get(key, "" if readings else "not found"),
+            missing_reason=lacks.get(key, "" if readings else "not found"),
             author="openai:gpt-fake",
-            made=NOW,
+            created=NOW,
             choices=_CHOICES[language] if lacks.get(key) == "which one" else (),
         )
         for row in rows
@@ -265,8 +265,8 @@ def large(rows: int, columns: int) -> tuple[Grid, list[Cell], list[Evidence]]:
                     row=row.id,
                     column=column.id,
                     readings=given,
-                    lack="" if given else "not found",
-                    made=NOW,
+                    missing_reason="" if given else "not found",
+                    created=NOW,
                 )
             )
     return Grid(title="Many things", rows=tuple(things), columns=tuple(kinds)), cells, found

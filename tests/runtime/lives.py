@@ -29,7 +29,7 @@ from tests.fakes import RETRIEVED, Outcome, ScriptedSource, Staged, note, resour
 from tests.runtime.conftest import QUESTION
 
 STEP = 0.02  # seconds that each stage and each search takes
-THREE_ROUNDS = RunOptions(queries=4, loops=3, sources=("web",))
+THREE_ROUNDS = RunOptions(queries=4, rounds=3, sources=("web",))
 ROUNDS = (("a1", "a2", "a3", "a4"), ("b1", "b2", "b3"), ("c1", "c2", "c3"))
 
 
@@ -183,7 +183,7 @@ def outcome(report: Report) -> dict[str, object]:
         "question": report.run.question,
         "plan": report.plan,
         "reflections": report.reflections,
-        "answer": report.answer.model_copy(update={"made": RETRIEVED}),
+        "answer": report.answer.model_copy(update={"created": RETRIEVED}),
         "findings": {
             finding.task: (
                 [_untimed(item) for item in finding.evidence],

@@ -39,8 +39,8 @@ def report(text: str | None, *sources: Evidence, name: str = "one", **options: o
     )  # fmt: skip
     cites = tuple(PassageReference(evidence=item.id, passage="p", end=9) for item in sources)
     answer = Answer(
-        title="Q?", language="en", author="Scripted", made=NOW,
-        spans=(Span(kind="text", text=text or "", cites=cites[:1]),),
+        title="Q?", language="en", author="Scripted", created=NOW,
+        spans=(Span(kind="text", text=text or "", references=cites[:1]),),
     )  # fmt: skip
     finding = Finding(task=Task(id="1.1", source="web", query="q"), evidence=sources, started=NOW)
     return Report(run=run, answer=answer if text is not None else None, findings=(finding,), evidence=sources)
@@ -106,7 +106,7 @@ def test_what_each_was_allowed_and_has_used_is_told() -> None:
     assert (found.before.cost, found.before.token_count, found.before.models) == (None, 0, ())
     assert (found.after.cost, found.after.token_count) == (0.04, 2000)
     assert found.after.models == ("gemini:flash",)
-    assert (found.before.options.loops, found.after.options.loops) == (1, 3)
+    assert (found.before.options.rounds, found.after.options.rounds) == (1, 3)
     assert (found.before.seconds, found.before.cited_count, found.after.cited_count) == (42, 1, 0)
 
 

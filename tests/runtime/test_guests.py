@@ -66,7 +66,7 @@ def test_the_planner_knows_the_turns_that_a_client_recounts_or_those_that_are_st
     _asked(worker, thread, messages=[*told, ("assistant", "A century."), ("user", "By whom?")])
     reasoner = worker.resources.reasoner
     assert isinstance(reasoner, ScriptedReasoner)
-    first, second = (question.before.turns for question in reasoner.planned)
+    first, second = (question.memory.turns for question in reasoner.planned)
     assert [(turn.question, turn.answer) for turn in first] == [("How high is the tower?", "72 metres.")]  # fmt: skip
     assert [turn.question for turn in second] == ["How old?"]  # of which the evidence is known
 

@@ -41,7 +41,7 @@ from research.watch.topics import UnwatchableTopicError, WatchedTopics
 
 ANN, BOB = "user-ann", "user-bob"
 MADE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-LIBRARY = RunOptions(loops=1, sources=("library",))
+LIBRARY = RunOptions(rounds=1, sources=("library",))
 GRID = Grid(rows=(Row(id="r1", name="tower"),), columns=(Column(id="c1", name="age"),))
 PLAN = Plan(tasks=(Task(id="1.1", source="library", query="tower"),))
 NAMED = (
@@ -309,7 +309,7 @@ def add(status: Any, name: str = "") -> None:
         run.id, [(MADE, parse_event("found", found)), (MADE, parse_event("status", {"status": status, "error": ""}))]
     )
     answer = Answer(
-        title="Ann's secret", language="en", author="Scripted, no model", made=MADE,
+        title="Ann's secret", language="en", author="Scripted, no model", created=MADE,
         spans=(Span(kind="text", text="Ann's answer."),),
     )  # fmt: skip
     store.save_outcome(run.id, PLAN, [], answer)

@@ -140,7 +140,7 @@ def test_queries_and_rounds_are_those_of_the_client_up_to_the_operators(
     settings = load_settings(env, data_dir=tmp_path)
     usual = settings.options.model_copy(update={"cost": 0.5, "tokens": 9, "approve": True})
     made = read_request({"messages": [HumanMessage(EN)], **state}, configured, usual, settings)
-    assert (made.options.queries, made.options.loops) == limits
+    assert (made.options.queries, made.options.rounds) == limits
     assert (made.options.cost, made.options.tokens, made.options.approve) == (0.5, 9, False)
     assert {one.used for one in made.limits} == cut
 
@@ -177,7 +177,7 @@ def test_earlier_messages_are_what_a_conversation_has_said() -> None:
         turns += [HumanMessage(f"Question {n}?"), AIMessage(f"Answer {n}. " + "x" * 9_000)]
     made = build_memory([*turns, HumanMessage(EN)])
     assert [turn.question for turn in made.turns] == ["Question 38?", "Question 39?"]
-    assert len(made.asked) == 8 and not made.evidence
+    assert len(made.earlier_questions) == 8 and not made.evidence
     assert all(len(turn.answer) <= 1_500 for turn in made.turns)
 
 

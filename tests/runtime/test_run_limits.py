@@ -35,7 +35,7 @@ class Costly(Staged):
 
 
 def limited(loops: int = 5, **limits: Any) -> RunOptions:
-    return WEB.model_copy(update={"loops": loops, **limits})
+    return WEB.model_copy(update={"rounds": loops, **limits})
 
 
 def answered(runs: LocalRunManager, options: RunOptions, question: str = QUESTION) -> Answer:
@@ -43,7 +43,7 @@ def answered(runs: LocalRunManager, options: RunOptions, question: str = QUESTIO
     assert over(runs, run.id) == "done"
     answer = report(runs, run.id).answer
     assert answer is not None
-    assert not answer.unwritten
+    assert not answer.placeholder
     return answer
 
 

@@ -15,7 +15,7 @@ from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report, searched
 
-TWO_ROUNDS = WEB.model_copy(update={"loops": 2})
+TWO_ROUNDS = WEB.model_copy(update={"rounds": 2})
 DOWN = Failure(stage="write", reason="unavailable", message="HTTP 503: overloaded")
 NOTICE = Span(kind="notice", text="What was found stands in for an answer.")
 
@@ -40,7 +40,7 @@ class Wordless(ScriptedReasoner):
         if len(self.written) > self.times:
             return draft
         spans = (NOTICE, *draft.spans)
-        return draft.model_copy(update={"spans": spans, "failures": (DOWN,), "unwritten": True})
+        return draft.model_copy(update={"spans": spans, "failures": (DOWN,), "placeholder": True})
 
 
 def kinds(events: Sequence[Event]) -> list[str]:
@@ -61,7 +61,7 @@ def test_a_run_whose_answer_cannot_be_written_has_failed_and_keeps_all_it_found(
     assert get(runs, run.id).is_resumable
     found = report(runs, run.id)
     assert found.answer is not None
-    assert found.answer.unwritten
+    assert found.answer.placeholder
     assert found.answer.spans[0] == NOTICE
     assert found.answer.quote_count == 3
     assert [(f.stage, f.reason) for f in found.answer.failures] == [
@@ -79,7 +79,7 @@ def test_a_run_whose_answer_cannot_be_written_has_failed_and_keeps_all_it_found(
 def test_going_on_with_such_a_run_only_writes(loops: int, reopened: bool, bench: Bench) -> None:
     source = ScriptedSource()
     runs = bench.open(Wordless(1), source)
-    run = runs.start(QUESTION, options=WEB.model_copy(update={"loops": loops}))
+    run = runs.start(QUESTION, options=WEB.model_copy(update={"rounds": loops}))
     assert over(runs, run.id) == "failed"
     before, counts = report(runs, run.id), searched(runs, run.id)
     told = len(runs.events(run.id))
@@ -102,7 +102,7 @@ def test_going_on_with_such_a_run_only_writes(loops: int, reopened: bool, bench:
         assert {finding.task.query for finding in findings} == set(counts)
     after = report(runs, run.id)
     assert after.answer is not None
-    assert not after.answer.unwritten
+    assert not after.answer.placeholder
     assert (after.answer.quote_count, after.answer.failures) == (len(counts), ())
     assert (after.plan, after.findings, after.reflections) == (
         before.plan, before.findings, before.reflections,
@@ -122,7 +122,7 @@ def test_an_answer_may_fail_as_often_as_it_is_tried(bench: Bench) -> None:
     assert over(runs, run.id) == "failed"
     stand_in = report(runs, run.id).answer
     assert stand_in is not None
-    assert (stand_in.unwritten, stand_in.failures) == (True, (DOWN,))
+    assert (stand_in.placeholder, stand_in.failures) == (True, (DOWN,))
     runs.resume(run.id)
     assert over(runs, run.id) == "done"
     assert len(reasoner.written) == 4
@@ -161,7 +161,7 @@ def test_such_a_run_can_be_run_again_with_another_plan(bench: Bench) -> None:
 def test_without_a_round_of_search_an_answer_that_fails_can_be_written_later(bench: Bench) -> None:
     source, reasoner = ScriptedSource(), Wordless(1)
     runs = bench.open(reasoner, source)
-    run = runs.start(QUESTION, options=WEB.model_copy(update={"loops": 0}))
+    run = runs.start(QUESTION, options=WEB.model_copy(update={"rounds": 0}))
     assert over(runs, run.id) == "failed"
     runs.resume(run.id)
     assert over(runs, run.id) == "done"

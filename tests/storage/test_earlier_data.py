@@ -258,7 +258,7 @@ def test_the_saved_state_of_a_finished_report_is_loaded_without_a_request(servic
     loaded = [get_application().restore_report(state) for state in states]
     assert {run.status for run in loaded} == {"done"}
     assert [RUNS[WATCHED]["answer"]] == [
-        read_export(run.id)["answer"].splitlines() for run in loaded if not run.options.updates
+        read_export(run.id)["answer"].splitlines() for run in loaded if not run.options.updated_run
     ]
     assert services.queries == [] and services.model.log == []
 
@@ -274,7 +274,7 @@ def test_a_conversation_goes_on_with_what_it_has_found(services: Services) -> No
 
 def test_a_conversation_goes_on_without_a_model(archive: str) -> None:
     first = "rules-first-turn" if archive == "earlier_2026_11" else "a" * 32
-    options = research.RunOptions(loops=1, sources=("library",))
+    options = research.RunOptions(rounds=1, sources=("library",))
     run = get_application().runs.start("它是哪年重建的？", follows=first, options=options)
     assert follow_to_end(run.id) == "done"
     assert PAGODA in read_export(run.id)["answer"]

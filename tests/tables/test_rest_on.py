@@ -130,7 +130,7 @@ def test_a_column_that_asks_for_such_a_date_takes_its_own_kind_alone(name: str, 
 )  # fmt: skip
 def test_yes_and_no_are_said_of_what_is_asked_and_not_of_something_like_it(name: str, text: str, said: str) -> None:
     value = extract_value(text, Column(id="c", name=name, type="yes or no"))
-    assert (value and ("yes" if value.yes else "no")) == (None if said == "-" else said)
+    assert (value and ("yes" if value.boolean else "no")) == (None if said == "-" else said)
 
 
 # A table of documents of one's own
@@ -174,7 +174,7 @@ def test_yes_needs_a_sentence_about_the_thing_of_the_row(
     asked = "适合带孩子" if name == "镜湖" else "Suitable for children"
     column = Column(id="c", name=asked, type="yes or no")
     _, (cell,) = filled(tmp_path_factory.mktemp("desk"), {"one": text}, [name], column)
-    assert (cell.value.yes if cell.value else None) == said
+    assert (cell.value.boolean if cell.value else None) == said
 
 
 ALDER = (
@@ -244,7 +244,7 @@ def test_each_source_that_says_the_same_is_shown_with_its_own_sentence() -> None
     sentences = [text[start:end] for text, (start, end) in zip(texts, spans, strict=True)]
     told = [
         CellReading(
-            value=value, quote=text, cites=(PassageReference(evidence=f"e{n}", passage=f"p{n}", start=start, end=end),),
+            value=value, quote=text, references=(PassageReference(evidence=f"e{n}", passage=f"p{n}", start=start, end=end),),
         )
         for n, (text, (start, end)) in enumerate(zip(sentences, spans, strict=True))
         if (value := extract_value(text, column) or extract_value(text, Column(id="c", name="通车时间", type="date")))
@@ -255,7 +255,7 @@ def test_each_source_that_says_the_same_is_shown_with_its_own_sentence() -> None
         id="t", conversation="t", owner="o", question="?", options=RunOptions(table=True), status="done",
         created=NOW,
     )  # fmt: skip
-    answer = Answer(title="t", language="en", author="a", made=NOW, cells=(cell,))
+    answer = Answer(title="t", language="en", author="a", created=NOW, cells=(cell,))
     report = Report(run=run, plan=Plan(grid=grid), answer=answer, evidence=sources)
     numbered = number_report_answer(report)
     assert numbered and len(told) == 3

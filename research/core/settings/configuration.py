@@ -131,7 +131,7 @@ class Settings(
         """Default options of a run."""
         return RunOptions(
             queries=self.queries,
-            loops=self.loops,
+            rounds=self.loops,
             searches=self.max_searches,
             tokens=self.max_tokens,
             cost=self.max_cost,

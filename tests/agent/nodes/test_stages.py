@@ -377,8 +377,8 @@ async def made(reasoner):
 )
 async def test_an_answer_says_once_that_a_search_had_to_be_widened(language, found, words):
     seen = await run_search(SEARCH, ScriptedSource(), Notebook(), ignore_event, deadline_seconds=5)
-    centre = SearchArea(name="West Lake", lng=120.1, lat=30.2, radius=3000, asked=500)
-    one = seen.model_copy(update={"centre": centre, "evidence": seen.evidence if found else ()})
+    centre = SearchArea(name="West Lake", lng=120.1, lat=30.2, radius=3000, requested_radius=500)
+    one = seen.model_copy(update={"search_area": centre, "evidence": seen.evidence if found else ()})
     question = TOWER.model_copy(update={"language": language})
     reasoner = ScriptedReasoner()
     answer = await compose_answer(question, Plan(), [one, one, seen], at_work(reasoner, WEB), ignore_event)
@@ -436,7 +436,7 @@ async def test_an_answer_that_cannot_be_written_is_raised_with_what_stands_in_fo
     with pytest.raises(AnswerNotWrittenError, match="unavailable: HTTP 503") as caught:
         await made(Failing(unwritten=True))
     answer = caught.value.answer
-    assert answer.unwritten
+    assert answer.placeholder
     assert answer.quote_count == 1
     assert answer.failures == ALL
 

@@ -72,7 +72,7 @@ def desk(tmp_path: Path, gemini: FakeGemini, hostile: Path) -> Iterator[Applicat
 def asked(desk: Application, question: str = QUESTION) -> Report:
     task = Task(id="1.1", source="database", query=question, part="p1")
     plan = Plan(parts=(Part(id="p1", subject="", text=question),), tasks=(task,))
-    options = RunOptions(sources=("database",), queries=1, loops=1)
+    options = RunOptions(sources=("database",), queries=1, rounds=1)
     run = desk.runs.start(question, options=options, plan=plan)
     for _ in desk.runs.follow(run.id):
         pass
@@ -175,7 +175,7 @@ def test_an_answer_that_obeys_has_no_link_and_no_source_of_its_own(
     assert {source.evidence.id for source in numbered.sources} <= own
     assert report.answer is not None
     passages = {(item.id, passage.id) for item in found(report).evidence for passage in item.passages}
-    assert {(cite.evidence, cite.passage) for span in report.answer.spans for cite in span.cites} <= passages
+    assert {(cite.evidence, cite.passage) for span in report.answer.spans for cite in span.references} <= passages
     if cites:
         assert report.answer.cited_span_count == 1
     written = report_markdown(report, numbered)
