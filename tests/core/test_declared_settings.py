@@ -42,8 +42,8 @@ for lang in ("en", "zh"):
     print(field.label, field.value, int(field.min), int(field.max))
 visitor.at.number_input(key=field.key).set_value(5)
 visitor.press("save")
-from research import application
-print(*(choice.value for choice in application.choices() if choice.name == "SIGHTLINE_TOYS"))
+from research import get_application
+print(*(c.value for c in get_application().preferences.choices("local") if c.name == "SIGHTLINE_TOYS"))
 """
 SHOW_MASKED = """
 from research.core.errors import mask_secrets, register_secrets

@@ -188,7 +188,7 @@ def test_a_client_that_knows_nothing_of_ours_is_answered_without_a_key(
             text=True,
             check=True,
         ).stdout
-        assert "'kind': 'plan'" in told and "2002" in told.rpartition("'kind': 'answer'")[2]
+        assert "'kind': 'plan_made'" in told and "2002" in told.rpartition("'kind': 'answer_written'")[2]
 
         client = get_sync_client(url=server.url, api_key=None)
         closing.callback(client.close)
