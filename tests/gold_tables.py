@@ -80,7 +80,7 @@ def right(value: CellValue, column: Column, wanted: Sequence[Any]) -> bool:
         case "date":
             return format_cell(value, "en") in [str(one) for one in wanted]
         case "yes or no":
-            return value.boolean in wanted
+            return value.yes in wanted
         case "choice":
             return value.choice in wanted
     return any(str(one).casefold() in value.text.casefold() for one in wanted)
@@ -102,7 +102,7 @@ def baseline(report: Report, row: Row, column: Column) -> CellValue | None:
 
 def _first(text: str, column: Column) -> CellValue | None:
     if column.type not in ("number", "date"):
-        return CellValue(type=column.type, text=text, boolean=True)
+        return CellValue(type=column.type, text=text, yes=True)
     for measure in find_measures(text):
         if column.type == "number" and not measure.is_date:
             return number_value(measure, text)

@@ -204,12 +204,12 @@ def _cell_records(table: CitedTable) -> list[TableCell]:
                     ),
                 )
             )
-        fields = cell.model_dump(include={"row", "column", "lack", "message", "choices", "author"})
-        out.append(TableCell(readings=tuple(readings), **fields))
+        fields = cell.model_dump(include={"row", "column", "message", "choices", "author"})
+        out.append(TableCell(readings=tuple(readings), lack=cell.missing_reason, **fields))
     return out
 
 
 def _without_infinities(value: CellValue) -> CellValue:
     """Replace infinite and NaN numbers by None, as JSON has none."""
-    not_finite = [n for n in (value.number, value.upper) if n is not None and not isfinite(n)]
-    return value.model_copy(update={"number": None, "upper": None}) if not_finite else value
+    not_finite = [n for n in (value.number, value.high) if n is not None and not isfinite(n)]
+    return value.model_copy(update={"number": None, "high": None}) if not_finite else value

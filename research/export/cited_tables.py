@@ -218,7 +218,7 @@ def _typed_value(table: CitedTable, value: CellValue, number: ColumnNumber, colu
         case "date":
             return value.day
         case "yes or no":
-            return value.boolean
+            return value.yes
     return table.format_value(value, column)
 
 

@@ -24,9 +24,7 @@ from research.storage.checkpoints import convert_sqlite_errors
 
 log = logging.getLogger(__name__)
 
-_RECORDS = [
-    value for value in vars(records).values() if isinstance(value, type) and issubclass(value, records.Record)
-]
+_RECORDS = [value for value in vars(records).values() if isinstance(value, type) and issubclass(value, records.Record)]
 _RECORD_NAMES = [record.__name__ for record in _RECORDS]
 # Checkpoints of earlier versions hold the former names of the records and of their module.
 _RECORD_TYPES = [

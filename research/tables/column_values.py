@@ -97,7 +97,7 @@ def convert_number(value: CellValue | None, unit_name: str) -> ColumnNumber:
     """Convert a value to a unit."""
     if value is None or value.number is None or not isfinite(value.number):
         return ColumnNumber(missing_reason="empty")
-    high = value.number if value.upper is None else value.upper
+    high = value.number if value.high is None else value.high
     if value.unit == unit_name or (value.number == 0 and high == 0):  # zero is the same in any unit
         return ColumnNumber(value.number, high)
     target, source = (
@@ -153,7 +153,7 @@ def _sort_key(column: Column, cell: Cell | None, number: ColumnNumber) -> tuple[
         case "date":
             return (float(value.day.toordinal()), "") if value.day else None
         case "yes or no":
-            return None if value.boolean is None else (float(not value.boolean), "")
+            return None if value.yes is None else (float(not value.yes), "")
         case "choice":
             known = value.choice in column.choices
             return (float(column.choices.index(value.choice)), "") if known else None
@@ -201,7 +201,7 @@ def is_same_value(first: CellValue, second: CellValue, column: Column) -> bool:
                 and are_compatible(first_measure, second_measure)
             )
         case "yes or no":
-            return first.boolean == second.boolean
+            return first.yes == second.yes
         case "choice":
             return first.choice == second.choice
     return _is_same_text(first.text, second.text)
@@ -224,12 +224,12 @@ def to_measure(value: CellValue, column: Column) -> Measure | None:
     for measure in find_measures(value.text):
         for candidate in measure.interpretations():
             parsed = number_value(candidate, value.text)
-            if (parsed.number, parsed.upper, parsed.unit) == (value.number, value.upper, value.unit):
+            if (parsed.number, parsed.high, parsed.unit) == (value.number, value.high, value.unit):
                 return candidate if value.unit else candidate.with_unit(unit)
     digits = f"{value.number:.9f}".rstrip("0").partition(".")[2]
     step = 10.0 ** -len(digits) * unit.factor
     low = value.number * unit.factor
-    high = low if value.upper is None else value.upper * unit.factor
+    high = low if value.high is None else value.high * unit.factor
     return Measure(unit.kind, low, high, 0, 0, step, step, value.bound, unit.name, unit_factor=unit.factor)
 
 
@@ -283,4 +283,4 @@ def _merge_group(group: Sequence[CellReading]) -> CellReading:
 def _vagueness(reading: CellReading) -> tuple[bool, bool, int]:
     value = reading.value
     precise = ("day", "month", "year").index(value.precision)
-    return bool(value.bound), value.upper is not None, precise
+    return bool(value.bound), value.high is not None, precise

@@ -20,8 +20,8 @@ def format_cell(value: CellValue, language: Language) -> str:
     Yes or no and choices are shown as such, dates in ISO 8601 at their precision, numbers and texts
     in the words of their source.
     """
-    if value.type == "yes or no" and value.boolean is not None:
-        return message("tabled.yes" if value.boolean else "tabled.no", language)
+    if value.type == "yes or no" and value.yes is not None:
+        return message("tabled.yes" if value.yes else "tabled.no", language)
     if value.type == "date" and value.day:
         return format_date(value.day, value.precision)
     if value.type == "choice":
@@ -39,7 +39,7 @@ def format_cell_in_column(value: CellValue, column: Column, unit_name: str, lang
     converted = convert_number(value, unit_name)
     own_unit = unit_label(value.unit, language) if converted.low is None else ""
     low = value.number if converted.low is None else converted.low
-    high = (value.upper if converted.low is None else converted.high) or low
+    high = (value.high if converted.low is None else converted.high) or low
     upper_part = f"–{format_number(high)}" if high > low else ""
     return f"{BOUND_SIGNS[value.bound]}{format_number(low)}{upper_part} {own_unit}".strip()
 

@@ -92,7 +92,7 @@ def number_value(measure: Measure, text: str) -> CellValue:
         type="number",
         text=text[start:end].strip(),
         number=low,
-        upper=high if high > low else None,
+        high=high if high > low else None,
         unit=name,
         bound=bounds.get(bound, ""),
     )

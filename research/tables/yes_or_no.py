@@ -21,7 +21,7 @@ def extract_yes_or_no(text: str, column: Column) -> CellValue | None:
     folded = fold_text(text).strip(" .。!！")
     for name in ("yes", "no"):
         if folded in split_alternatives(data.words("cells")[name]):
-            return CellValue(type="yes or no", text=text.strip(), boolean=name == "yes")
+            return CellValue(type="yes or no", text=text.strip(), yes=name == "yes")
     modal, topic = _parse_question(column)
     query = column_query(column, ())
     answers = [
@@ -33,7 +33,7 @@ def extract_yes_or_no(text: str, column: Column) -> CellValue | None:
     if len({yes for _, _, yes in answers}) != 1:
         return None
     start, end, yes = answers[0]
-    return CellValue(type="yes or no", text=shorten_value(text[start:end]), boolean=yes)
+    return CellValue(type="yes or no", text=shorten_value(text[start:end]), yes=yes)
 
 
 def _is_about_other(clause: str, column: Column, query: ColumnQuery) -> bool:

@@ -91,7 +91,7 @@ CELLS = (
     Cell(row="y", column="h", readings=(reading(number(50, "m", high=60.5), 1),)),
     Cell(row="x", column="o", readings=(reading(day(1999, 5, 1, precision="month"), 1),)),
     Cell(row="y", column="o", readings=(reading(day(1420, 1, 1, precision="year"), 1),)),
-    Cell(row="x", column="b", readings=(reading(CellValue(type="yes or no", text="is required", boolean=True), 1),)),
+    Cell(row="x", column="b", readings=(reading(CellValue(type="yes or no", text="is required", yes=True), 1),)),
     Cell(row="y", column="b", missing_reason="limit", message="The limit of 20 searches was reached."),
     Cell(row="x", column="k", readings=(reading(CellValue(type="choice", text="5a", choice="5A"), 1),)),
     Cell(row="x", column="t", readings=(reading(CellValue(type="text", text="closed on Mondays"), 1),)),

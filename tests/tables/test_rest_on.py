@@ -130,7 +130,7 @@ def test_a_column_that_asks_for_such_a_date_takes_its_own_kind_alone(name: str, 
 )  # fmt: skip
 def test_yes_and_no_are_said_of_what_is_asked_and_not_of_something_like_it(name: str, text: str, said: str) -> None:
     value = extract_value(text, Column(id="c", name=name, type="yes or no"))
-    assert (value and ("yes" if value.boolean else "no")) == (None if said == "-" else said)
+    assert (value and ("yes" if value.yes else "no")) == (None if said == "-" else said)
 
 
 # A table of documents of one's own
@@ -174,7 +174,7 @@ def test_yes_needs_a_sentence_about_the_thing_of_the_row(
     asked = "适合带孩子" if name == "镜湖" else "Suitable for children"
     column = Column(id="c", name=asked, type="yes or no")
     _, (cell,) = filled(tmp_path_factory.mktemp("desk"), {"one": text}, [name], column)
-    assert (cell.value.boolean if cell.value else None) == said
+    assert (cell.value.yes if cell.value else None) == said
 
 
 ALDER = (

@@ -57,13 +57,13 @@ def shown(value: CellValue | None) -> str:
     if value is None:
         return "-"
     if value.type == "number":
-        high = "" if value.upper is None else f"..{value.upper:.6g}"
+        high = "" if value.high is None else f"..{value.high:.6g}"
         unit = value.unit if value.number else ""
         return " ".join(filter(None, (value.bound, f"{value.number:.6g}{high}", unit)))
     if value.type == "date" and value.day:
         return value.day.isoformat()[: {"day": 10, "month": 7, "year": 4}[value.precision]]
     if value.type == "yes or no":
-        return "yes" if value.boolean else "no"
+        return "yes" if value.yes else "no"
     return value.choice if value.type == "choice" else value.text
 
 
@@ -90,7 +90,7 @@ def first(case: Case) -> CellValue | None:
         dated = [m for m in found if m.date_parts[0]]
         return date_value(dated[0], case.text) if dated else None
     if kind == "yes or no":
-        return CellValue(type=kind, text=case.text, boolean=True)
+        return CellValue(type=kind, text=case.text, yes=True)
     if kind == "choice":
         folded = case.text.lower()
         choice = next((c for c in case.column.choices if c.lower() in folded), "")

@@ -77,12 +77,12 @@ class CellValue(Record):
     type: ColumnType
     text: str
     number: float | None = None
-    upper: float | None = Field(default=None, validation_alias=AliasChoices("upper", "high"))
+    high: float | None = None
     unit: str = ""
     bound: Literal["", "about", "least", "most"] = ""
     day: Date | None = None
     precision: Literal["day", "month", "year"] = "day"
-    boolean: bool | None = Field(default=None, validation_alias=AliasChoices("boolean", "yes"))
+    yes: bool | None = None
     choice: str = ""
 
 

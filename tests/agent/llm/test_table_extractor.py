@@ -131,7 +131,7 @@ async def test_yes_by_a_model_is_marked_where_the_sentence_is_about_something_el
         llm, gemini, {"column": 1, "value": "yes", "quote": text, "source": 0},
         texts=(text,), columns=(booking,), row=Row(id="r1", name="Eiffel Tower"),
     )  # fmt: skip
-    assert cell.value and cell.value.boolean
+    assert cell.value and cell.value.yes
     assert cell.readings[0].status == status
 
 
