@@ -79,7 +79,7 @@ class WatchedTopics:
         plan = repeat_outline(report, datetime.now(UTC).date()) if report else None
         if report is None or plan is None:
             raise UnwatchableTopicError("The report of this topic cannot be read any more.")
-        update = {"updates": report.run.id, "reflections": 0, "approve": False}
+        update = {"updated_run": report.run.id, "reflections": 0, "approve": False}
         options = report.run.options.model_copy(update=update)
         return self._runs.start(first.question, options=options, owner=owner, plan=plan, follows=report.run.id)
 

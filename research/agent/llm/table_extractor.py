@@ -151,7 +151,7 @@ class TableExtractor:
             output = await chat.ask_json(build_prompt, _cells_schema(len(columns)), _CellsOutput, "write", emit)
         except ServiceError as error:
             failure = error.to_failure("write", query=row.name)
-            failed = {"row": row.id, "lack": "failed", "message": error.message, "failures": (failure,)}
+            failed = {"row": row.id, "missing_reason": "failed", "message": error.message, "failures": (failure,)}
             return tuple(Cell(column=column.id, **failed) for column in columns)
         author = str(chat.spec)
         outputs = parse_rows(output.cells, _CellOutput)
@@ -170,7 +170,7 @@ class TableExtractor:
             missing_reason = "" if len(merged) == 1 else "differs" if merged else "not found"
             is_unproven = bool(column_outputs) and not readings
             note = message("tabled.unproven", question.language) if is_unproven else ""
-            update = {"readings": merged, "lack": missing_reason, "message": note}
+            update = {"readings": merged, "missing_reason": missing_reason, "message": note}
             cells.append(cell.model_copy(update=update))
         return tuple(cells)
 

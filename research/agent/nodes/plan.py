@@ -103,7 +103,7 @@ def _limit_plan(plan: Plan, question: Question, options: RunOptions) -> Plan:
         notes.append(message("planning.own words", question.language))
     parts = plan.parts or (Part(id="p1", subject="", text=question.text),)
     tasks = tuple(add_question_urls(tasks, question, options))
-    update = {"parts": parts, "tasks": tasks, "notes": tuple(notes), "recalled": False}
+    update = {"parts": parts, "tasks": tasks, "notes": tuple(notes), "from_memory": False}
     return plan.model_copy(update=update)
 
 
