@@ -376,7 +376,7 @@ class Bench:
 
     def _opened(self) -> Application:
         """A desk that knows nothing yet of its servers."""
-        env = self._wire.settings(self._server, self._web.base_url)
+        env = {**self._wire.settings(self._server, self._web.base_url), "SIGHTLINE_STARTS_PER_MINUTE": "0"}
         desk = Application(settings.load_settings(env, data_dir=Path(tempfile.mkdtemp(dir=self._folder))))
         desk.check_connections()  # makes the clients, which takes a second
         return desk

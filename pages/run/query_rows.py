@@ -347,15 +347,15 @@ def _draw_row_downloads(report: Report, part: int, file_stem: str, key: str) -> 
     options = ExportOptions.from_settings(settings, language=language, part=part)
     cited = number_report_answer(report)
     with st.container(horizontal=True, vertical_alignment="center"):
-        for ending, export_format in _row_formats().items():
+        for suffix, export_format in _row_formats().items():
             st.download_button(
                 export_format.label.text(language),
                 partial(export_format.write, report, cited, options),
-                file_name=f"{file_stem}.{ending}",
+                file_name=f"{file_stem}.{suffix}",
                 mime=export_format.mime,
-                key=f"rows_{ending}_{key}",
+                key=f"rows_{suffix}_{key}",
                 on_click="ignore",
-                icon=FILE_ICONS.get(ending),
+                icon=FILE_ICONS.get(suffix),
             )
 
 

@@ -52,13 +52,13 @@ def draw_downloads(
         ("html", "text/html", "map", lambda: build_html_map(on_globe, search_areas, title, language, routes=lines)),
     )
     with st.container(horizontal=True, vertical_alignment="center", key=f"files_{key}"):
-        for kind, mime, icon, make in files:
+        for suffix, mime, icon, make in files:
             st.download_button(
-                t(f"map.{kind}"),
+                t(f"map.{suffix}"),
                 lambda make=make: make().encode("utf-8", "replace"),
-                file_name=f"{file_stem}.{kind}",
+                file_name=f"{file_stem}.{suffix}",
                 mime=mime,
-                key=f"download_{kind}_{key}",
+                key=f"download_{suffix}_{key}",
                 on_click="ignore",
                 icon=f":material/{icon}:",
                 disabled=not places,

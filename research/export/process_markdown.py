@@ -1,4 +1,4 @@
-"""How a run went, as Markdown: its failures, its plan and its rounds."""
+"""Markdown sections on the course of a run: its failures, its plan and its rounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a report was made, as Markdown: its usage of models and services, and its provenance."""
+"""Markdown sections on the making of a report: its usage of models and services, and its provenance."""
 
 from __future__ import annotations
 

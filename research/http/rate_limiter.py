@@ -19,15 +19,15 @@ from research.core.errors import ServiceError
 from research.core.events import EventEmitter, RateLimitWait
 
 MAX_KEYS = 10_000  # keys remembered; the one whose last start is longest ago is forgotten first
-process_count = 1  # processes that share the limit; each waits that many intervals
+process_count = 1  # processes that share the services' limits
 
 
 @dataclass
 class RateLimiter:
     """Allows `max_starts` starts within any interval (seconds), for each key.
 
-    It works across the threads and event loops of the process. Use one limiter for each service. With
-    several processes the interval is multiplied by their number. `max_starts` of 0 is no limit.
+    It works across the threads and event loops of the process. `max_starts` of 0 is no limit. With
+    `is_shared`, several processes share the allowance: the interval is multiplied by their number.
     """
 
     interval_seconds: float
@@ -35,6 +35,7 @@ class RateLimiter:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     max_starts: int = 1
     max_keys: int = MAX_KEYS
+    is_shared: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _starts: OrderedDict[str, deque[float]] = field(default_factory=OrderedDict)
 
@@ -43,7 +44,8 @@ class RateLimiter:
         starts = self._starts.get(key, ())
         if not starts or len(starts) < self.max_starts:
             return 0.0
-        return max(0.0, starts[0] + self.interval_seconds * process_count - self.clock())
+        interval = self.interval_seconds * (process_count if self.is_shared else 1)
+        return max(0.0, starts[0] + interval - self.clock())
 
     def reserve(self, max_wait_seconds: float, key: str = "") -> float:
         """Reserve the next start and return the seconds until it.

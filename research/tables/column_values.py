@@ -55,7 +55,7 @@ class ChartSeries(NamedTuple):
 
 
 class ColumnQuality(NamedTuple):
-    """How complete and reliable a column is.
+    """The completeness and reliability of a column.
 
     `filled` counts cells with a value, `checked` those whose best reading its passages support,
     `conflicts` those in which sources differ. `sources` is the mean number of distinct sources of a

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from research import QuestionError, RateLimitError, close_application, get_application
+from research.http import rate_limiter
 from research.http.rate_limiter import RateLimiter
 from research.runtime.start_limit import count_start
 
@@ -98,3 +99,10 @@ def test_previews_of_plans_are_counted_by_themselves(tmp_path: Path, monkeypatch
             get_application().runs.start("What is known?", plan=plan, owner="ann")
     finally:
         close_application()
+
+
+def test_only_a_shared_limit_is_divided_among_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rate_limiter, "process_count", 4)
+    own, shared = RateLimiter(60, lambda: 0.0), RateLimiter(60, lambda: 0.0, is_shared=True)
+    assert [limiter.reserve(1_000) for limiter in (own, shared)] == [0.0, 0.0]
+    assert [limiter.reserve(1_000) for limiter in (own, shared)] == [60.0, 240.0]

@@ -16,7 +16,7 @@ import pytest
 from research.application import Application
 from research.core.records import Run, RunOptions
 from research.core.settings import Settings, configuration, load_settings
-from research.runtime import worker_pool
+from research.runtime import worker_pool, worker_process
 from research.runtime.local_run_manager import MAX_WORKER_DEATHS, LocalRunManager
 from research.runtime.worker_pool import WorkerProcess
 from tests.fakes import until
@@ -438,3 +438,14 @@ def test_a_run_whose_server_is_killed_at_any_moment_is_resumed_and_repeats_nothi
             assert outcome(report(runs, f"run{n}")) == expected
             contiguous(runs, f"run{n}")
         assert statuses["interrupted"] > KILLS // 4
+
+
+def test_a_worker_has_its_share_of_the_calls_and_no_limit_of_runs_of_its_own(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, workers="4", max_runs=3, max_runs_per_owner=2, model_concurrency=10)
+    own = worker_process.share_limits(settings)
+    assert (own.worker_count, own.max_runs, own.max_runs_per_owner, own.model_concurrency) == (0, 0, 0, 3)
+
+
+def test_settings_cannot_be_copied_with_a_value_for_a_name_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="no_such_limit"):
+        Settings(data_dir=tmp_path).model_copy(update={"no_such_limit": 0})

@@ -27,13 +27,17 @@ def normalise_query(query: str) -> str:
     return re.sub(r"[\W_]+", " ", folded).strip()
 
 
-class Record(BaseModel):
-    """Base of all records: frozen, without extra fields."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True)
+class CheckedCopy(BaseModel):
+    """Base of models whose copies can only be given values for their fields."""
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Return a copy with other values. Raises TypeError for a name that is no field."""
         if update and (unknown := update.keys() - type(self).model_fields.keys()):
             raise TypeError(f"{type(self).__name__} has no field {', '.join(sorted(unknown))}")
         return super().model_copy(update=update, deep=deep)
+
+
+class Record(CheckedCopy):
+    """Base of all records: frozen, without extra fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True)

@@ -14,7 +14,7 @@ from research.core import tool_servers as toolservers
 from research.core.database_config import DatabaseConfig, DatabaseConfigs
 from research.core.domains import DomainStatus, merge_domain_lists
 from research.core.providers import Provider, SearchService, search_services, shipped_providers
-from research.core.records import RunOptions
+from research.core.records import CheckedCopy, RunOptions
 from research.core.settings.database import DatabaseSettings
 from research.core.settings.declaration import (
     NO_KEY,
@@ -46,6 +46,7 @@ SECTIONS: tuple[type[BaseSettings], ...] = (  # in the order of docs/settings.md
 
 
 class Settings(
+    CheckedCopy,
     ModelSettings,
     SearchSettings,
     PlaceSettings,

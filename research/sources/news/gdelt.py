@@ -44,7 +44,7 @@ _OPERATOR_PATTERN = re.compile(r"[^\w\s.'%&+]|(?<!\w)['.%&+]+|_")
 _RATE_LIMIT_PATTERN = re.compile(r"(?i)limit requests|too many requests|rate limit")
 
 
-RATE_LIMITER = RateLimiter(REQUEST_INTERVAL_SECONDS)
+RATE_LIMITER = RateLimiter(REQUEST_INTERVAL_SECONDS, is_shared=True)
 
 
 class GDELT:

@@ -26,7 +26,7 @@ from research.sources.papers.work import (
 )
 
 BASE_URL = "https://export.arxiv.org"
-RATE_LIMITER = RateLimiter(3.0)
+RATE_LIMITER = RateLimiter(3.0, is_shared=True)
 _ATOM_NAMESPACE, _ARXIV_NAMESPACE = "{http://www.w3.org/2005/Atom}", "{http://arxiv.org/schemas/atom}"
 _ID_PATTERN = re.compile(r"https?://arxiv\.org/abs/(?P<id>[\w.-]+?(?:/\d+)?)(?:v\d+)?", re.A)
 

@@ -27,7 +27,7 @@ from research.sources.papers.work import (
 )
 
 BASE_URL = "https://eutils.ncbi.nlm.nih.gov"
-RATE_LIMITER = RateLimiter(0.34)
+RATE_LIMITER = RateLimiter(0.34, is_shared=True)
 _EUTILS_PATH = "/entrez/eutils"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _LANGUAGE_CODES = {"eng": "en", "chi": "zh"}  # the languages that the application distinguishes

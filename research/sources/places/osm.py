@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 NOMINATIM_URL = "https://nominatim.openstreetmap.org"
 OVERPASS_URL = "https://overpass-api.de"
-RATE_LIMITERS = RateLimiter(1.0), RateLimiter(1.0)  # Nominatim's and Overpass's, shared by the process
+RATE_LIMITERS = RateLimiter(1.0, is_shared=True), RateLimiter(1.0, is_shared=True)  # Nominatim's and Overpass's
 MAX_WAIT_SECONDS = 30.0  # wait for the rate limiter
 MAX_NAME_CHARS = 200  # of a name in a query
 MAX_AREAS = 5  # candidates for one name

@@ -144,12 +144,12 @@ def test_past_the_guard_the_server_refuses_and_stops(scenic_address: str, owner:
 
 
 def test_nobody_waits_for_a_function_that_looks_at_no_clock(scenic_address: str, owner: Any) -> None:
-    database = open_database(scenic_address, table_filter=known, limits=ResultLimits(timeout_seconds=0.3))
+    database = open_database(scenic_address, table_filter=known, limits=ResultLimits(timeout_seconds=1.0))
     started = time.monotonic()
     with pytest.raises(ExecutionError) as caught:
         backend(database).run("select length(translate(repeat('湖', 120000), repeat('海', 4000), '')) as n")
     assert caught.value.cause == "timeout"
-    assert time.monotonic() - started < 1.0 + SLACK
+    assert time.monotonic() - started < 2.0 + SLACK
     assert run(database, "SELECT count(*) FROM a_sight").rows == ((60,),)
     left = "select count(*) from pg_stat_activity where query like '%translate(%' and pid <> pg_backend_pid()"
     deadline = time.monotonic() + 60
