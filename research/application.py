@@ -209,7 +209,7 @@ class Application:
             StoreError: the run could not be stored.
         """
         text = question.strip()
-        update = {"sources": ("database",), "queries": 1, "rounds": 1, "approve": False, "database": database}
+        update = {"sources": ("database",), "queries": 1, "loops": 1, "approve": False, "database": database}
         task = Task(id="1.1", source="database", query=text, part="p1", tool=SQL_TOOL if is_statement else "")
         return self.runs.start(
             question,

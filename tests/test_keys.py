@@ -165,7 +165,7 @@ def ask(folder: Path, keys: Keys, **settings: Any) -> Report:
     }
     desk = Application(Settings.model_validate(given))
     try:
-        run = desk.runs.start(QUESTION, options=RunOptions(sources=("web",), rounds=2))
+        run = desk.runs.start(QUESTION, options=RunOptions(sources=("web",), loops=2))
         for event in desk.runs.follow(run.id):
             holds("event", event.model_dump_json(), keys)
         report = desk.runs.report(run.id)

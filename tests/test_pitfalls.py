@@ -770,7 +770,7 @@ def test_no_address_appears_that_was_not_gathered(shared: Application, gemini: F
 
 def test_a_stopped_run_stops_within_the_call_and_goes_on_where_it_was(shared: Application, gemini: FakeGemini) -> None:
     gemini.fail("search", "hang", matching="数据")
-    run = shared.runs.start(ZH, options=RunOptions(sources=("web",), rounds=1))
+    run = shared.runs.start(ZH, options=RunOptions(sources=("web",), loops=1))
     until(lambda: len([e for e in shared.runs.events(run.id) if e.kind == "task_finished"]) == 2)
     shared.runs.stop(run.id)
     stopped = over(shared, run.id, "stopped")
@@ -811,7 +811,7 @@ def test_a_run_that_was_cut_off_goes_on_in_another_process_without_repeating_a_c
 ) -> None:
     gemini.fail("write", "hang")
     first = desks.open("same")
-    run = first.runs.start(ZH, options=RunOptions(sources=("web",), rounds=2))
+    run = first.runs.start(ZH, options=RunOptions(sources=("web",), loops=2))
     until(lambda: gemini.calls("write") == 1)
     first.close()
     before = [call.stage for call in gemini.log]

@@ -348,7 +348,7 @@ def test_traces_are_not_sent_on_and_whoever_set_the_collector_is_told(
     source = ScriptedSource()
     given = Settings.model_validate({"data_dir": tmp_path})
     runs = LocalRunManager(resources(given, ScriptedReasoner(), {source.name: source}, traces=traces))
-    run = runs.start("How old is the tower?", options=RunOptions(rounds=1, sources=("web",)))
+    run = runs.start("How old is the tower?", options=RunOptions(loops=1, sources=("web",)))
     for _ in runs.follow(run.id):
         pass
     runs.close()

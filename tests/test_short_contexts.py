@@ -87,7 +87,7 @@ def run(model: Server, wire: str, pages: Library, tmp_path: Path) -> Iterator[Ca
         } | dict.fromkeys(ROLES, f"{wire}:some-model")  # fmt: skip
         desk = Application(settings.load_settings(usual | env, data_dir=tmp_path))
         opened.append(desk)
-        limits = desk.default_options().model_copy(update={"queries": QUERIES, "rounds": rounds, "sources": ("web",)})
+        limits = desk.default_options().model_copy(update={"queries": QUERIES, "loops": rounds, "sources": ("web",)})
         started = desk.runs.start(question, options=limits)
         until(lambda: not desk.runs.get_run(started.id).is_active, seconds=120)
         return desk.runs.report(started.id)

@@ -167,7 +167,7 @@ def _limit_texts(run: ComparedRun) -> dict[str, str]:
     """Return what a run was allowed to use and what it used, by localised name."""
     return {
         t("compare.model"): ", ".join(run.models) or run.author,
-        t("compare.rounds"): format_number(run.options.rounds),
+        t("compare.rounds"): format_number(run.options.loops),
         t("compare.searches"): format_number(run.search_count),
         t("compare.sources"): f"{run.source_count} ({run.cited_count})",
         t("compare.tokens"): format_number(run.token_count),

@@ -133,7 +133,7 @@ def draw(run_progress: RunProgress, run: Run) -> None:
         st.caption(t(key, text=escape_markdown(text)))
     for id_, section in run_progress.sections.items():
         _draw_section(id_, section, run)
-    plain_rounds = run.options.rounds and not (run_progress.sections or run_progress.grid)
+    plain_rounds = run.options.loops and not (run_progress.sections or run_progress.grid)
     for number_ in sorted(run_progress.rounds) if plain_rounds else ():
         _draw_round(run_progress.rounds[number_], run, is_last=number_ == max(run_progress.rounds))
     if run_progress.citation_count is not None:

@@ -31,7 +31,7 @@ def fill_widgets(form_id: str, defaults: RunOptions) -> None:
     if "queries" in st.session_state and st.session_state.get("offered") == form_id:
         return  # Streamlit deletes values of widgets that are not drawn
     st.session_state.offered = form_id
-    st.session_state.queries, st.session_state.loops = defaults.queries, defaults.rounds
+    st.session_state.queries, st.session_state.loops = defaults.queries, defaults.loops
     st.session_state.sources, st.session_state.model = list(defaults.sources), defaults.model
     st.session_state.approve, st.session_state.notebook = defaults.approve, defaults.notebook
     st.session_state.of_sections = defaults.sections  # a report has reflections instead of loops
@@ -123,7 +123,7 @@ def chosen_options() -> RunOptions | None:
     report_options = {"sections": sections, "reflections": st.session_state.of_reflections} if sections else {}
     return RunOptions(
         queries=st.session_state.queries,
-        rounds=st.session_state.loops,
+        loops=st.session_state.loops,
         **report_options,
         sources=chosen_sources,
         notebook=(st.session_state.get("notebook") or "") if "library" in chosen_sources else "",

@@ -83,7 +83,7 @@ async def _plan_node(state: GraphState, runtime: GraphRuntime) -> dict[str, Any]
 
 async def _plan_question(question: Question, runtime: GraphRuntime) -> dict[str, Any]:
     context, emit = runtime.context, _event_emitter(runtime)
-    update: dict[str, Any] = {"question": question, "round": 1, "rounds": context.options.rounds, "unclear": False}
+    update: dict[str, Any] = {"question": question, "round": 1, "rounds": context.options.loops, "unclear": False}
     plan = context.plan or await _make_plan_within_budget(question, context, emit)
     if isinstance(plan, Draft):
         answer = build_answer(question, plan, (), context.clock())
@@ -93,7 +93,7 @@ async def _plan_question(question: Question, runtime: GraphRuntime) -> dict[str,
         emit(ClarificationNeeded(clarification=plan.clarification))
         update["unclear"] = True
     update["question"] = standalone_question(question, plan)
-    pending = list(plan.tasks) if context.options.rounds else []
+    pending = list(plan.tasks) if context.options.loops else []
     has_work = bool(pending or plan.grid)
     is_approved = context.plan is not None or not (context.options.approve and has_work)
     return {**update, "plan": plan, "pending": pending, "approved": is_approved}
@@ -129,7 +129,7 @@ async def _approval_node(state: GraphState, runtime: GraphRuntime) -> dict[str, 
         interrupt("the plan")
     plan = context.plan or state["plan"]
     emit(PlanMade(plan=plan))
-    rounds = context.options.rounds
+    rounds = context.options.loops
     pending = list(plan.tasks) if rounds else []
     return {"plan": plan, "pending": pending, "rounds": rounds, "approved": True}
 

@@ -282,7 +282,7 @@ def _run_attributes(run: Run) -> dict[str, Any]:
         "sightline.owner": hashlib.blake2b(run.owner.encode(), digest_size=8).hexdigest(),
         "sightline.sources": run.options.sources,
         "sightline.queries": run.options.queries,
-        "sightline.loops": run.options.rounds,
+        "sightline.loops": run.options.loops,
     }
     return {name: value for name, value in attributes.items() if value != ""}
 

@@ -70,7 +70,7 @@ def provenance_blocks(report: Report, cited: CitedAnswer | None, translate: Tran
         limits = {"sections": chosen.sections, "reflections": chosen.reflections}
         options = translate("report options", sources=sources, **limits)
     else:
-        options = translate("options", sources=sources, queries=chosen.queries, loops=chosen.rounds)
+        options = translate("options", sources=sources, queries=chosen.queries, loops=chosen.loops)
     made_at = translate("made at", time=_format_minute(cited.answer.created)) if cited else ""
     models = dict.fromkeys(item.model for item in report.usage if item.model.strip())
     facts = [

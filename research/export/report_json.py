@@ -6,7 +6,7 @@ Fields of the schema `sightline-report/8`. Times are ISO 8601 in UTC, offsets ar
 field without a value is "", [], 0, false or null.
 
 - `schema`, `language` (zh or en: of the answer, else of the question)
-- `run`: id, status, created, finished, error, options (queries, rounds, sources, model; limits, 0
+- `run`: id, status, created, finished, error, options (queries, loops, sources, model; limits, 0
   for none: searches, tokens, cost in US dollars, seconds; approve; `notebook` whose documents limit
   the library, or "")
 - `question`, `title`, `author`, `created`, `sample` (true if a cited source is sample data),

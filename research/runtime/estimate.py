@@ -116,7 +116,7 @@ def _is_comparable(finished: FinishedRun, setup: ModelSetup) -> bool:
         not finished.run.based_on
         and bool(used) == bool(expected)
         and used <= expected
-        and bool(finished.searches) == bool(finished.run.options.rounds)
+        and bool(finished.searches) == bool(finished.run.options.loops)
     )
 
 
@@ -141,8 +141,8 @@ def _estimate_by_constants(options: RunOptions, setup: ModelSetup, day: date, ta
     text_sources = [name for name in options.sources if registry.get_source(name).query_type != "place"]
     text_sources = text_sources or list(options.sources)
     first_searches = options.queries * len(text_sources) if tasks is None else tasks
-    follow_ups = len(text_sources) if options.rounds > 1 else 0
-    searches = first_searches + follow_ups if options.rounds else 0
+    follow_ups = len(text_sources) if options.loops > 1 else 0
+    searches = first_searches + follow_ups if options.loops else 0
     web_searches = searches // len(text_sources) if "web" in text_sources else 0
     usage = list(_expected_usage(options, setup, first_searches, searches, web_searches)) if setup.models else []
     agent = agent_task_price(setup.agent) or _UNKNOWN_AGENT_PRICE
@@ -161,7 +161,7 @@ def _estimate_by_constants(options: RunOptions, setup: ModelSetup, day: date, ta
     if follow_ups:
         stages += ["reflect", "search"]
     seconds = (
-        sum(_SECONDS_BY_STAGE[stage] for stage in stages) if setup.models else _RULES_SECONDS_PER_ROUND * options.rounds
+        sum(_SECONDS_BY_STAGE[stage] for stage in stages) if setup.models else _RULES_SECONDS_PER_ROUND * options.loops
     )
     extra_searches = (QUERIES_PER_GROUNDED_SEARCH - 1) * web_searches * setup.uses_grounding
     if setup.agent and web_searches:
@@ -171,7 +171,7 @@ def _estimate_by_constants(options: RunOptions, setup: ModelSetup, day: date, ta
         searches=searches + extra_searches,
         tokens=_sum_tokens(priced),
         cost=_sum_cost(priced),
-        seconds=seconds if options.rounds else _SECONDS_BY_STAGE["write"] * bool(setup.models),
+        seconds=seconds if options.loops else _SECONDS_BY_STAGE["write"] * bool(setup.models),
     )
 
 
@@ -202,12 +202,12 @@ def _expected_usage(
     """Yield the model calls that a run is likely to make."""
 
     call = partial(_call_usage, setup)
-    if options.rounds:
+    if options.loops:
         yield call("plan", "plan", _PLAN_TOKENS)
     if web_searches and not setup.agent:
         stage, size = ("search", _SEARCH_TOKENS) if setup.uses_grounding else ("summarise", _SUMMARY_TOKENS)
         yield call("search", stage, size, times=web_searches)  # type: ignore[arg-type]
-    for round_ in range(min(options.rounds - 1, 2)):
+    for round_ in range(min(options.loops - 1, 2)):
         yield call(
             "reflect",
             "reflect",

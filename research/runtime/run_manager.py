@@ -368,7 +368,7 @@ class RunManager(ABC):
             plan = report.plan
             return self.start(run.question, options=options, owner=owner, plan=plan, based_on=run.id)
         plan = continuation_plan(report, rounds)
-        options = run.options.model_copy(update={"rounds": min(1 + rounds, MAX_LOOPS)})
+        options = run.options.model_copy(update={"loops": min(1 + rounds, MAX_LOOPS)})
         return self.start(run.question, options=options, owner=owner, plan=plan, based_on=run.id)
 
     def recent_runs(self, *, owner: str = "local", limit: int = 200) -> list[Run]:

@@ -103,7 +103,7 @@ class Digested:
 async def digest(library: Library, text: str, loops: int = 3, queries: int = 10) -> Digested:
     reasoner, source = ExtractiveReasoner(library), LibraryRetriever(library)
     question = clean_question(text)
-    options = RunOptions(queries=queries, rounds=loops)
+    options = RunOptions(queries=queries, loops=loops)
     plan = await planned(reasoner, text, options)
     tasks = plan.tasks if loops else ()
     findings = [await source.search(task, ignore_event) for task in tasks]

@@ -26,7 +26,7 @@ from tests.servers.postgres import Cluster, lacking
 WAIT = 0.3
 CALLS = 5  # one after the other
 MANY = 100
-OPTIONS = RunOptions(queries=3, rounds=2, sources=("web",))
+OPTIONS = RunOptions(queries=3, loops=2, sources=("web",))
 
 
 class Slow(Staged):

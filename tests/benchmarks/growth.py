@@ -134,7 +134,7 @@ def _desk(folder: Path, source: ScriptedSource | None = None) -> Iterator[LocalR
 
 
 def _asked(runs: LocalRunManager, follows: str = "") -> Run:
-    options = RunOptions(queries=3, rounds=1, sources=("web",))
+    options = RunOptions(queries=3, loops=1, sources=("web",))
     return _ended(runs, runs.start("How old is it?", options=options, follows=follows))
 
 
@@ -146,7 +146,7 @@ def _ended(runs: LocalRunManager, run: Run) -> Run:
 
 
 def _together(runs: LocalRunManager, number: int) -> None:
-    options = RunOptions(queries=3, rounds=1, sources=("web",))
+    options = RunOptions(queries=3, loops=1, sources=("web",))
     begun = [runs.start(f"question {n}", options=options) for n in range(number)]
     for run in begun:
         _ended(runs, run)
@@ -191,7 +191,7 @@ class _Rich(ScriptedSource):
 
 def _found(number: int) -> tuple[int, Cost]:
     with tempfile.TemporaryDirectory() as folder, _desk(Path(folder), _Rich(number)) as runs:
-        options = RunOptions(queries=1, rounds=1, sources=("web",))
+        options = RunOptions(queries=1, loops=1, sources=("web",))
         reasoner: ScriptedReasoner = runs.resources.reasoner  # type: ignore[assignment]
         reasoner._queries = ("a",)
         return number, _often(lambda: _ended(runs, runs.start("How old is it?", options=options)))

@@ -25,7 +25,7 @@ ONCE = 5  # single runs, of which the median counts
 
 def _measured(runs: LocalRunManager, number: int) -> tuple[list[float], float]:
     """Seconds of each run from its creation to its stored end, and CPU seconds of the process."""
-    options = RunOptions(queries=3, rounds=ROUNDS, sources=("web",))
+    options = RunOptions(queries=3, loops=ROUNDS, sources=("web",))
     cpu = time.process_time()
     ids = [runs.start(f"question {n}", options=options).id for n in range(number)]
     done = [run for run_id in ids if (run := _ended(runs, run_id))]

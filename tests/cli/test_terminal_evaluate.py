@@ -47,7 +47,7 @@ def exported() -> str:
         ),
     )  # fmt: skip
     run = Run(
-        id="r1", conversation="c1", owner="local", question="Tea?", options=RunOptions(rounds=1, sources=("web",)),
+        id="r1", conversation="c1", owner="local", question="Tea?", options=RunOptions(loops=1, sources=("web",)),
         status="done", created=MADE, finished=MADE,
     )  # fmt: skip
     report = Report(run=run, answer=answer, evidence=(item,))

@@ -218,7 +218,7 @@ def test_schemas_and_tables_of_a_duckdb_file_are_kept_to(crates: Path) -> None:
 def asked(desk: Application, question: str, database: str, owner: str = "local") -> Finding:
     task = Task(id="1.1", source="database", query=question, part="p1", tool="sql")
     plan = Plan(parts=(Part(id="p1", subject="", text=question),), tasks=(task,))
-    options = RunOptions(sources=("database",), queries=1, rounds=1, database=database)
+    options = RunOptions(sources=("database",), queries=1, loops=1, database=database)
     run = desk.runs.start(question, options=options, plan=plan, owner=owner)
     for _ in desk.runs.follow(run.id, owner=owner):
         pass

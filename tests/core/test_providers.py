@@ -476,7 +476,7 @@ def test_the_requests_per_minute_hold_the_others_back(gemini: Offer, desks: Open
     assert sum(gemini.calls().values()) == 5
     gemini.server.log.clear()
     desk = desks(gemini.env, SIGHTLINE_REQUESTS_PER_MINUTE="2")
-    limits = desk.default_options().model_copy(update={"rounds": 1})
+    limits = desk.default_options().model_copy(update={"loops": 1})
     started = desk.runs.start(QUESTION, options=limits)
     until(lambda: len(gemini.server.log) == 2)
     later = time.monotonic() + 0.5  # the other run has long been over by then

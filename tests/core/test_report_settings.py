@@ -256,7 +256,7 @@ def test_the_models_of_a_report_are_shown_so_much_of_each_result_and_all_of_it_i
 
 def test_answers_are_written_from_all_of_it(opened: Opened, usual: FakeOpenAI) -> None:
     desk = opened(SEARCH_CONTENT_MAX_LENGTH="200")
-    options = desk.settings.options.model_copy(update={"sources": ("news",), "rounds": 1})
+    options = desk.settings.options.model_copy(update={"sources": ("news",), "loops": 1})
     finished(desk, desk.runs.start("Is the tower open?", options=options).id)
     (written,) = [call.prompt for call in usual.log if call.stage == "write"]
     assert TRUNCATION_MARK not in written

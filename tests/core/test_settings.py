@@ -666,7 +666,7 @@ def test_a_search_is_done_when_its_delay_is_over(start: Start) -> None:
 def test_the_passages_per_search_limit_what_one_search_brings(passages: int, tmp_path: Path) -> None:
     desk = Application(Settings(data_dir=tmp_path, passages_per_search=passages, loops=1))
     try:
-        run = desk.runs.start("Travelling with children", options=RunOptions(queries=1, rounds=1))
+        run = desk.runs.start("Travelling with children", options=RunOptions(queries=1, loops=1))
         assert over(desk.runs, run).status == "done"
         report = desk.runs.report(run.id)
         assert report is not None
@@ -697,9 +697,9 @@ def test_the_settings_are_the_limits_of_a_run_that_names_none(tmp_path: Path) ->
     runs = LocalRunManager(resources(settings, ScriptedReasoner(), {"library": source}))
     try:
         run = runs.start("What is known of the tower?")
-        assert (run.options.queries, run.options.rounds) == (4, 3)
-        explicit = runs.start("And of the lake?", options=RunOptions(queries=1, rounds=1))
-        assert (explicit.options.queries, explicit.options.rounds) == (1, 1)
+        assert (run.options.queries, run.options.loops) == (4, 3)
+        explicit = runs.start("And of the lake?", options=RunOptions(queries=1, loops=1))
+        assert (explicit.options.queries, explicit.options.loops) == (1, 1)
         over(runs, run)
         over(runs, explicit)
     finally:
@@ -807,7 +807,7 @@ def test_with_the_search_of_the_web_off_nobody_is_asked_and_the_library_is_usual
     desk, report = research(WEB_SEARCH="off")
     assert desk.default_options().sources == ("places", "database", "library")
     assert one(report).task.source == "library"
-    explicit = RunOptions(queries=1, rounds=1, sources=("web",))
+    explicit = RunOptions(queries=1, loops=1, sources=("web",))
     _, report = research(explicit, WEB_SEARCH="off")
     assert (one(report).reason, one(report).hint) == ("no key", "")
     assert "turned off (WEB_SEARCH)" in one(report).message

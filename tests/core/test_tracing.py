@@ -76,7 +76,7 @@ def started(tmp_path: Path) -> Iterator[Callable[..., LocalRunManager]]:
 
 def asked(runs: LocalRunManager, **given: Any) -> Report:
     """A run to its end."""
-    options = given.pop("options", RunOptions(rounds=2, sources=("web",)))
+    options = given.pop("options", RunOptions(loops=2, sources=("web",)))
     run = runs.start(QUESTION, options=options, owner=OWNER, **given)
     return ended(runs, run.id)
 
@@ -214,7 +214,7 @@ def test_a_run_that_fails_or_is_stopped_says_so_and_what_it_did_is_cut_off(
 
 def test_a_run_that_goes_on_is_in_the_same_trace(collector: Collector, started: Callable[..., LocalRunManager]) -> None:
     runs = started(collector.base_url)
-    options = RunOptions(rounds=1, sources=("web",), approve=True)
+    options = RunOptions(loops=1, sources=("web",), approve=True)
     waiting = asked(runs, options=options)
     assert waiting.run.status == "waiting"
     runs.approve(waiting.run.id, owner=OWNER)
@@ -232,7 +232,7 @@ def test_runs_side_by_side_keep_their_spans_apart(
     collector: Collector, started: Callable[..., LocalRunManager]
 ) -> None:
     runs = started(collector.base_url, source=ScriptedSource(usual=Outcome(waits=0.05)))
-    begun = [runs.start(QUESTION, options=RunOptions(rounds=1, sources=("web",)), owner=OWNER) for _ in range(8)]  # fmt: skip
+    begun = [runs.start(QUESTION, options=RunOptions(loops=1, sources=("web",)), owner=OWNER) for _ in range(8)]  # fmt: skip
     for run in begun:
         ended(runs, run.id)
     runs.close()

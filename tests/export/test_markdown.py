@@ -227,7 +227,7 @@ def run(question: str, status: RunStatus = "done", **more: Any) -> Run:
         conversation="secret-conversation",
         owner="secret-owner",
         question=question,
-        options=RunOptions(queries=3, rounds=2, sources=("library", "web")),
+        options=RunOptions(queries=3, loops=2, sources=("library", "web")),
         status=status,
         created=NOW,
         **more,

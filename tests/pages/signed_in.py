@@ -111,7 +111,7 @@ def main() -> None:
     told: dict[str, Any] = {}
     with TestClient(app, base_url=ORIGIN) as client:
         whose = owner("ann") if login.read_config().is_required else login.LOCAL_OWNER
-        run = get_application().runs.start(QUESTION, options=RunOptions(rounds=1, sources=("library",)), owner=whose)
+        run = get_application().runs.start(QUESTION, options=RunOptions(loops=1, sources=("library",)), owner=whose)
         for _ in get_application().runs.follow(run.id, owner=whose):
             pass
         told["ann"] = look(client, cookie("ann"), query=f"run={run.id}")

@@ -136,7 +136,7 @@ def test_the_effort_chosen_holds_for_the_run_and_for_the_next_question(visit: Vi
     visitor.at.slider(key="queries").set_value(5)
     visitor.at.slider(key="loops").set_value(1)
     visitor.ask(EN).wait()
-    assert get_application().runs.recent_runs()[0].options == RunOptions(queries=5, rounds=1, sources=USUAL)
+    assert get_application().runs.recent_runs()[0].options == RunOptions(queries=5, loops=1, sources=USUAL)
     visitor.press("new")
     assert visitor.at.slider(key="queries").value == 5
     assert visitor.at.slider(key="loops").value == 1
@@ -146,7 +146,7 @@ def test_the_settings_are_the_effort_unless_it_is_chosen(visit: Visit, monkeypat
     monkeypatch.setenv("NUMBER_OF_INITIAL_QUERIES", "7")
     monkeypatch.setenv("MAX_RESEARCH_LOOPS", "4")
     visit().ask(EN).wait()
-    assert get_application().runs.recent_runs()[0].options == RunOptions(queries=7, rounds=4, sources=USUAL)
+    assert get_application().runs.recent_runs()[0].options == RunOptions(queries=7, loops=4, sources=USUAL)
 
 
 @pytest.mark.slow
@@ -185,7 +185,7 @@ def test_without_a_round_of_search_nothing_is_searched_and_the_page_says_so(visi
     visitor.at.slider(key="loops").set_value(0)
     visitor.ask(EN).wait()
     (run,) = get_application().runs.recent_runs()
-    assert (run.options.rounds, run.status) == (0, "done")
+    assert (run.options.loops, run.status) == (0, "done")
     assert visitor.answer is not None
     assert visitor.answer["lead"].startswith("No search was made for “")
     assert visitor.answer["lead"].endswith("which does not mean that the sources lack it.")
@@ -467,7 +467,7 @@ def test_a_plan_that_was_seen_first_starts_with_the_effort_of_the_form(visit: Vi
     visitor = visit()
     visitor.at.slider(key="loops").set_value(6)
     visitor.ask(EN, "plan_first").look().press("start_draft").wait()
-    assert get_application().runs.recent_runs()[0].options.rounds == 6
+    assert get_application().runs.recent_runs()[0].options.loops == 6
 
 
 @pytest.mark.slow

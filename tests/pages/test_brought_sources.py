@@ -101,10 +101,10 @@ def test_a_question_without_a_key_is_answered_from_it_with_its_quotes_cited(tabl
 
 
 def test_it_alone_may_be_asked_and_what_it_lacks_is_not_found(tables: None) -> None:
-    report = researched(RunOptions(sources=("tables",), rounds=1))
+    report = researched(RunOptions(sources=("tables",), loops=1))
     assert {finding.task.source for finding in report.findings} == {"tables"}
     assert report.answer is not None and report.answer.quote_count == 2
-    run = get_application().runs.start("How deep is Lake Vostok?", options=RunOptions(sources=("tables",), rounds=1))
+    run = get_application().runs.start("How deep is Lake Vostok?", options=RunOptions(sources=("tables",), loops=1))
     until(lambda: (found := get_application().runs.get_run(run.id)) is not None and not found.is_active, 60)
     unknown = get_application().runs.report(run.id)
     assert unknown is not None and unknown.answer is not None
@@ -124,7 +124,7 @@ def test_what_a_package_calls_its_source_is_drawn_as_text(place: Path, visit: Vi
         assert "export EXTRA_KEY=VALUE" in [code.value for code in visitor.at.code]
         assert offered(visitor.go("settings"), "set_SIGHTLINE_SOURCES_0")[-1] == ACT
         assert get_application().check_connections() == []
-        report = researched(RunOptions(sources=("extra", "library"), rounds=1))
+        report = researched(RunOptions(sources=("extra", "library"), loops=1))
         (failure,) = (f for f in report.findings if f.task.source == "extra")
         assert failure.reason == "internal"
         told = report_markdown(report, number_report_answer(report))

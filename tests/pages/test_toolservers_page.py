@@ -69,7 +69,7 @@ def test_a_question_is_answered_from_it_and_its_answer_is_drawn_as_text(file: Pa
     visitor = visit()
     options = [shown(o.content) for o in visitor.at.button_group(key="sources").proto.options]
     assert "Towers" in options
-    chosen = RunOptions(rounds=1, sources=("mcp_towers", "mcp_bad_words"))
+    chosen = RunOptions(loops=1, sources=("mcp_towers", "mcp_bad_words"))
     run = get_application().runs.start("How high is the Old Tower?", options=chosen)
     until(lambda: (found := get_application().runs.get_run(run.id)) is not None and not found.is_active, 60)
     report = get_application().runs.report(run.id)

@@ -25,7 +25,7 @@ if __name__ == "__main__":
         )
     )
     for n in range(count):
-        options = RunOptions(rounds=2, sources=("web",), approve="approve" in sys.argv[4:])
+        options = RunOptions(loops=2, sources=("web",), approve="approve" in sys.argv[4:])
         print(runs.start(f"What is known of tower {n}?", options=options).id, flush=True)
     while True:
         time.sleep(60)

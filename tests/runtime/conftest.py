@@ -20,7 +20,7 @@ from tests.fakes import ScriptedReasoner, ScriptedSource, resources, until
 from tests.servers.postgres import Cluster, lacking
 
 ROOT = Path(__file__).resolve().parents[2]
-WEB = RunOptions(rounds=1, sources=("web",))
+WEB = RunOptions(loops=1, sources=("web",))
 QUESTION = "What is known of the tower?"
 
 

@@ -29,7 +29,7 @@ from tests.fakes import RETRIEVED, Outcome, ScriptedSource, Staged, note, resour
 from tests.runtime.conftest import QUESTION
 
 STEP = 0.02  # seconds that each stage and each search takes
-THREE_ROUNDS = RunOptions(queries=4, rounds=3, sources=("web",))
+THREE_ROUNDS = RunOptions(queries=4, loops=3, sources=("web",))
 ROUNDS = (("a1", "a2", "a3", "a4"), ("b1", "b2", "b3"), ("c1", "c2", "c3"))
 
 

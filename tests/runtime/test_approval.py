@@ -54,7 +54,7 @@ def test_the_plan_and_the_limits_may_be_changed(shared: Bench) -> None:
     plan = report(runs, run_id).plan
     assert plan is not None
     edited = build_edited_plan([("Tower", QUESTION, query, "web") for query in ("a", "mine")], plan)
-    options = WAITS.model_copy(update={"rounds": 3, "searches": 3})
+    options = WAITS.model_copy(update={"loops": 3, "searches": 3})
     runs.approve(run_id, plan=edited, options=options)
     assert over(runs, run_id) == "done"
     assert source.queries == ["a", "mine", "r1"]
@@ -67,7 +67,7 @@ def test_the_plan_and_the_limits_may_be_changed(shared: Bench) -> None:
 def test_where_there_is_nothing_to_approve_a_run_does_not_wait(plan: str, shared: Bench) -> None:
     reasoner = ScriptedReasoner(direct="Hello." if plan == "direct" else "")
     runs = shared.open(reasoner)
-    options = WAITS.model_copy(update={"rounds": 0}) if plan == "no search" else WAITS
+    options = WAITS.model_copy(update={"loops": 0}) if plan == "no search" else WAITS
     given = runs.preview_plan(QUESTION, options=WEB) if plan == "given" else None
     run = runs.start(QUESTION, options=options, plan=given)
     assert over(runs, run.id) == "done"

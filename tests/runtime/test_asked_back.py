@@ -109,7 +109,7 @@ def test_what_is_said_to_a_run_goes_into_the_next_reflection_and_the_answer(roun
     run_id = "steered"
     reasoner = ScriptedReasoner(follow_ups=lambda round_: [f"r{round_}"])
     runs = shared.open(reasoner, ScriptedSource(before=once))
-    run = runs.start(QUESTION, options=WEB.model_copy(update={"rounds": rounds}), run_id=run_id)
+    run = runs.start(QUESTION, options=WEB.model_copy(update={"loops": rounds}), run_id=run_id)
     assert over(runs, run.id) == "done"
     said = ("only after 2024",)
     assert reasoner.added == [("reflect", said)] * (rounds - 1) + [("write", said)]

@@ -74,7 +74,7 @@ def desk(model: FakeOpenAI, pages: FakeTavily, tmp_path_factory: pytest.TempPath
 def ran(desk: Application, model: FakeOpenAI, answer: str, question: str) -> Report:
     model.reset()
     model.brain.answer = answer
-    limits = desk.default_options().model_copy(update={"queries": 1, "rounds": 1, "sources": ("web",)})
+    limits = desk.default_options().model_copy(update={"queries": 1, "loops": 1, "sources": ("web",)})
     run = desk.runs.start(question, options=limits)
     until(lambda: not desk.runs.get_run(run.id).is_active, seconds=60)
     return desk.runs.report(run.id)

@@ -106,7 +106,7 @@ def test_what_each_was_allowed_and_has_used_is_told() -> None:
     assert (found.before.cost, found.before.token_count, found.before.models) == (None, 0, ())
     assert (found.after.cost, found.after.token_count) == (0.04, 2000)
     assert found.after.models == ("gemini:flash",)
-    assert (found.before.options.rounds, found.after.options.rounds) == (1, 3)
+    assert (found.before.options.loops, found.after.options.loops) == (1, 3)
     assert (found.before.seconds, found.before.cited_count, found.after.cited_count) == (42, 1, 0)
 
 

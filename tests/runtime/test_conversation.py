@@ -323,7 +323,7 @@ def test_a_search_of_another_run_is_used_again_for_a_while(
 
 def test_nobody_is_given_what_another_has_searched(tmp_path: Path, tavily: FakeTavily) -> None:
     desk = cached_desk(tmp_path, tavily)
-    limits = RunOptions(sources=("web",), rounds=1)
+    limits = RunOptions(sources=("web",), loops=1)
     try:
         for owner in ("alice", "bob"):
             run = desk.runs.start("What is known of West Lake?", options=limits, owner=owner)

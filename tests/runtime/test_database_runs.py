@@ -57,7 +57,7 @@ def asked(desk: Application, question: str, *, statement: bool = False, **more: 
     """The report of a run of the database alone, as the page starts it."""
     task = Task(id="1.1", source="database", query=question, part="p1", tool="sql" if statement else "")
     plan = Plan(parts=(Part(id="p1", subject="", text=question),), tasks=(task,))
-    options = RunOptions(sources=("database",), queries=1, rounds=1)
+    options = RunOptions(sources=("database",), queries=1, loops=1)
     return over(desk, desk.runs.start(question, options=options, plan=plan, **more))
 
 
@@ -143,7 +143,7 @@ def test_a_database_beside_the_web_is_planned_asked_and_cited(desk: Application,
         "database_queries": ["浙江省有多少个5A级景区？"],
     }
     gemini.brain.sufficient_after = 1
-    options = RunOptions(sources=("web", "database"), queries=1, rounds=1)
+    options = RunOptions(sources=("web", "database"), queries=1, loops=1)
     report = over(desk, desk.runs.start("浙江的5A景区多吗？", options=options))
     by = {finding.task.source: finding for finding in report.findings}
     assert set(by) == {"web", "database"}
@@ -154,7 +154,7 @@ def test_a_database_beside_the_web_is_planned_asked_and_cited(desk: Application,
 
 
 def test_without_a_key_a_question_for_documents_and_the_database_has_both(keyless: Application) -> None:
-    options = RunOptions(sources=("database", "library"), queries=2, rounds=2)
+    options = RunOptions(sources=("database", "library"), queries=2, loops=2)
     report = over(keyless, keyless.runs.start("西湖离断桥有多远？西湖门票多少钱？", options=options))
     sources = [finding.task.source for finding in report.findings]
     assert sources.count("database") == 1  # whole, once: keywords are no question to a database
@@ -243,7 +243,7 @@ def test_without_a_key_the_database_is_asked_what_its_rules_can_read(
 ) -> None:
     report = over(
         keyless,
-        keyless.runs.start(question, options=RunOptions(sources=("database", "library"), rounds=1)),
+        keyless.runs.start(question, options=RunOptions(sources=("database", "library"), loops=1)),
     )
     assert report.plan
     assert ("database" in {task.source for task in report.plan.tasks}) is asked

@@ -23,7 +23,7 @@ from tests.runtime.servant import SECRET, reasoner, source
 from tests.servers.agent import Aegra, Agent, Dev, lacking
 
 QUESTION = "What is known of the tower?"
-THREE = RunOptions(rounds=3, sources=("web",))
+THREE = RunOptions(loops=3, sources=("web",))
 SERVERS: dict[str, type[Agent]] = {"dev": Dev, "aegra": Aegra}
 PATIENCE = 60.0
 GRAPH = "tests/runtime/servant.py:graph"
@@ -221,7 +221,7 @@ def test_a_run_waits_for_its_plan_to_be_approved(desk: Desk) -> None:
     runs.close()
     later = desk.open()
     fewer = plan.model_copy(update={"tasks": plan.tasks[:1]})
-    assert later.approve(run.id, plan=fewer, options=RunOptions(rounds=1, sources=("web",)))
+    assert later.approve(run.id, plan=fewer, options=RunOptions(loops=1, sources=("web",)))
     assert over(later, run.id) == "done"
     assert desk.searches == {"a": (1, 1)}
 

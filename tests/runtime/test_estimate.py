@@ -24,8 +24,8 @@ ZH = "故宫博物院的门票多少钱，周几闭馆？"
 OWN = "openai:x"
 OPTIONS = (
     RunOptions(),
-    RunOptions(queries=1, rounds=1),
-    RunOptions(queries=5, rounds=3),
+    RunOptions(queries=1, loops=1),
+    RunOptions(queries=5, loops=3),
     RunOptions(sources=("web",)),
     RunOptions(sources=("web", "library")),
 )
@@ -87,7 +87,7 @@ def test_after_a_run_the_estimate_is_what_that_run_has_used(desk: Application) -
     assert near(guess.tokens, actual.tokens, 1.05)
     assert near(guess.cost, actual.cost, 1.05)
     assert near(guess.seconds, actual.seconds, 1.05)
-    wider = desk.estimate_usage(RunOptions(queries=6, rounds=3))
+    wider = desk.estimate_usage(RunOptions(queries=6, loops=3))
     assert wider.searches > guess.searches
     assert wider.tokens > guess.tokens
     assert desk.estimate_usage(options, owner="bob").runs == 0
@@ -106,7 +106,7 @@ def test_after_a_run_the_estimate_is_what_that_run_has_used(desk: Application) -
 def test_tasks_of_an_agent_are_in_the_estimate(agent: str, dollars: float | None, tasks: int, tmp_path: Path) -> None:
     env = {"GEMINI_API_KEY": "k", "WEB_SEARCH": "deep-research", "GEMINI_DEEP_RESEARCH": agent}
     made = Application(load_settings(env, data_dir=tmp_path))
-    options = RunOptions(queries=tasks, rounds=1, sources=("web",))
+    options = RunOptions(queries=tasks, loops=1, sources=("web",))
     guess = made.estimate_usage(options)
     usual = made.estimate_usage(options.model_copy(update={"sources": ("library",)}))
     made.close()
@@ -132,16 +132,16 @@ def test_a_model_without_a_price_has_no_estimate_of_cost(tmp_path: Path) -> None
 
 def test_without_a_model_nothing_is_paid(tmp_path: Path) -> None:
     made = Application(load_settings({}, data_dir=tmp_path))
-    plan = made.runs.preview_plan(EN, options=RunOptions(rounds=1))
-    guess = made.estimate_usage(RunOptions(rounds=1), plan=plan)
-    actual = asked(made, EN, RunOptions(rounds=1))
+    plan = made.runs.preview_plan(EN, options=RunOptions(loops=1))
+    guess = made.estimate_usage(RunOptions(loops=1), plan=plan)
+    actual = asked(made, EN, RunOptions(loops=1))
     made.close()
     assert (guess.tokens, guess.cost, guess.searches) == (0, 0.0, actual.searches)
 
 
 def test_without_a_round_of_search_there_is_one_call() -> None:
     averages = ModelSetup(dict.fromkeys(("plan", "reflect", "write", "search"), OWN))  # type: ignore[arg-type]
-    guess = estimate_run(RunOptions(rounds=0), averages, (), DAY)
+    guess = estimate_run(RunOptions(loops=0), averages, (), DAY)
     assert (guess.searches, guess.tokens < 1_000, guess.tokens > 0) == (0, True, True)
 
 
@@ -165,7 +165,7 @@ def earlier(usage: Usage, seconds: float, options: RunOptions, **more: Any) -> F
 
 def test_earlier_runs_correct_the_estimate_and_only_those_alike() -> None:
     averages = ModelSetup(dict.fromkeys(("plan", "reflect", "write", "search"), OWN))  # type: ignore[arg-type]
-    one = RunOptions(queries=1, rounds=1)
+    one = RunOptions(queries=1, loops=1)
     used = Usage(stage="write", model=OWN, input=9_000, output=1_000)
     guess = estimate_run(one, averages, [earlier(used, 40.0, one)], DAY)
     assert (guess.tokens, guess.searches, guess.seconds, guess.runs) == (10_000, 1, 40.0, 1)

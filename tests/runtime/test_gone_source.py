@@ -13,7 +13,7 @@ from tests.runtime.conftest import QUESTION, Bench, over, report
 def test_its_searches_are_told_as_failed_and_the_run_ends(sections: int, bench: Bench) -> None:
     gone, web = ScriptedSource("gone", HANGS), ScriptedSource("web")
     runs = bench.open(ScriptedReasoner(["a", "b"]), [gone, web])
-    options = RunOptions(sources=("gone", "web"), rounds=1, sections=sections, reflections=0)
+    options = RunOptions(sources=("gone", "web"), loops=1, sections=sections, reflections=0)
     run = runs.start(QUESTION, options=options)
     until(lambda: len(gone.calls) == 2)
     runs.stop(run.id)

@@ -145,7 +145,7 @@ def test_a_plan_of_the_analyst_is_not_searched_either_without_a_round(bench: Ben
     source = ScriptedSource()
     runs = bench.open(source=source)
     plan = Plan(tasks=(Task(id="1.1", source="web", query="mine"),), edited=True)
-    run = runs.start(QUESTION, options=WEB.model_copy(update={"rounds": 0}), plan=plan)
+    run = runs.start(QUESTION, options=WEB.model_copy(update={"loops": 0}), plan=plan)
     assert over(runs, run.id) == "done"
     assert source.calls == []
 
@@ -290,7 +290,7 @@ def interrupted(bench: Bench) -> tuple[str, ScriptedReasoner, ScriptedSource]:
     source = ScriptedSource(outcomes={"d": HANGS, "b": Outcome(reason="quota", message="x")})
     reasoner = ScriptedReasoner(follow_ups=lambda round_: ["d"])
     runs = bench.open(reasoner, source)
-    run = runs.start(QUESTION, options=WEB.model_copy(update={"rounds": 2}))
+    run = runs.start(QUESTION, options=WEB.model_copy(update={"loops": 2}))
     until(lambda: "d" in source.queries)
     runs.close()
     return run.id, reasoner, source

@@ -41,7 +41,7 @@ from research.watch.topics import UnwatchableTopicError, WatchedTopics
 
 ANN, BOB = "user-ann", "user-bob"
 MADE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-LIBRARY = RunOptions(rounds=1, sources=("library",))
+LIBRARY = RunOptions(loops=1, sources=("library",))
 GRID = Grid(rows=(Row(id="r1", name="tower"),), columns=(Column(id="c1", name="age"),))
 PLAN = Plan(tasks=(Task(id="1.1", source="library", query="tower"),))
 NAMED = (

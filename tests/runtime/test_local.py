@@ -23,7 +23,7 @@ from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report, searched
 from tests.storage.test_storage import on_a_file_system_of_its_own
 
-TWO_ROUNDS = WEB.model_copy(update={"rounds": 2})
+TWO_ROUNDS = WEB.model_copy(update={"loops": 2})
 
 
 # Following
@@ -600,7 +600,7 @@ def held(store: Path) -> bool:
 def test_a_run_stopped_at_any_moment_resumes_to_an_answer(shared: Bench) -> None:
     reasoner = ScriptedReasoner(follow_ups=lambda round_: ("d", "e"))
     runs = shared.open(reasoner, ScriptedSource(usual=Outcome(waits=0.002)))
-    options = RunOptions(rounds=2, sources=("web",))
+    options = RunOptions(loops=2, sources=("web",))
     moments = random.Random(20261121)
     cut = 0
     for _ in range(60):

@@ -7,7 +7,7 @@ import pytest
 from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report, searched
 
-TWO_ROUNDS = WEB.model_copy(update={"rounds": 2})
+TWO_ROUNDS = WEB.model_copy(update={"loops": 2})
 
 
 @pytest.mark.parametrize("reopened", [False, True])

@@ -196,7 +196,7 @@ def test_without_a_key_a_day_is_ordered_by_straight_lines(opened: Opened, fake: 
 
 
 def researched(question: str, **limits: Any) -> Report:
-    options = get_application().default_options().model_copy(update={"rounds": 1, **limits})
+    options = get_application().default_options().model_copy(update={"loops": 1, **limits})
     run_id = get_application().runs.start(question, options=options).id
     until(lambda: not get_application().runs.get_run(run_id).is_active)  # type: ignore[union-attr]
     report = get_application().runs.report(run_id)

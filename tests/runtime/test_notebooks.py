@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def limited(notebook: str) -> RunOptions:
-    return RunOptions(rounds=1, sources=("library",), notebook=notebook)
+    return RunOptions(loops=1, sources=("library",), notebook=notebook)
 
 
 def over(run: Run) -> Report:

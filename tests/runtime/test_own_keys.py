@@ -25,7 +25,7 @@ ANN, BOB = "user-ann", "user-bob"
 KEY = "sentinel-key-of-ann"
 OTHER = "sentinel-key-of-the-desk"
 QUESTION = "How old is the Silver Tower?"
-LIBRARY = RunOptions(rounds=1, sources=("library",))
+LIBRARY = RunOptions(loops=1, sources=("library",))
 
 
 @pytest.fixture
@@ -293,7 +293,7 @@ def test_a_choice_that_is_not_usable_any_more_counts_as_none(gemini: FakeGemini)
     get_application().preferences.save_choices({"MAX_RESEARCH_LOOPS": "4"}, owner=ANN)
     get_application().store.set_preference(ANN, "NUMBER_OF_INITIAL_QUERIES", "99")
     usual = get_application().services_for(ANN).default_options()
-    assert (usual.queries, usual.rounds) == (3, 4)
+    assert (usual.queries, usual.loops) == (3, 4)
     known = {one.name: one for one in get_application().preferences.choices(owner=ANN)}
     assert not known["NUMBER_OF_INITIAL_QUERIES"].is_usable
 

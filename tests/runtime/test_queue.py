@@ -133,7 +133,7 @@ def test_what_waits_when_the_process_ends_is_interrupted(busy: LocalRunManager, 
 @pytest.mark.slow
 def test_a_hundred_at_once_pass_through_a_narrow_gate(shared: Bench) -> None:
     runs = shared.open(max_runs=7, max_runs_per_owner=3)
-    limits = RunOptions(rounds=1, sources=("web",))
+    limits = RunOptions(loops=1, sources=("web",))
     started = [
         (owner, runs.start(f"What is tower {n}?", options=limits, owner=owner).id)
         for n in range(33)

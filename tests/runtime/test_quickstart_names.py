@@ -140,7 +140,7 @@ def test_queries_and_rounds_are_those_of_the_client_up_to_the_operators(
     settings = load_settings(env, data_dir=tmp_path)
     usual = settings.options.model_copy(update={"cost": 0.5, "tokens": 9, "approve": True})
     made = read_request({"messages": [HumanMessage(EN)], **state}, configured, usual, settings)
-    assert (made.options.queries, made.options.rounds) == limits
+    assert (made.options.queries, made.options.loops) == limits
     assert (made.options.cost, made.options.tokens, made.options.approve) == (0.5, 9, False)
     assert {one.used for one in made.limits} == cut
 

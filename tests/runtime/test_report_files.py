@@ -208,7 +208,7 @@ def test_what_a_run_claims_to_have_saved_elsewhere_is_not_deleted(bench: Bench, 
 
 def test_an_answer_is_no_report_and_is_not_saved(bench: Bench, tmp_path: Path) -> None:
     runs = bench.open(ScriptedReasoner(), output_dir=tmp_path / "out")
-    run = runs.start(TOPIC, options=RunOptions(rounds=1, sources=("web",)))
+    run = runs.start(TOPIC, options=RunOptions(loops=1, sources=("web",)))
     assert over(runs, run.id) == "done"
     runs.resources.report_files.flush()
     assert not (tmp_path / "out").exists()

@@ -35,7 +35,7 @@ class Costly(Staged):
 
 
 def limited(loops: int = 5, **limits: Any) -> RunOptions:
-    return WEB.model_copy(update={"rounds": loops, **limits})
+    return WEB.model_copy(update={"loops": loops, **limits})
 
 
 def answered(runs: LocalRunManager, options: RunOptions, question: str = QUESTION) -> Answer:

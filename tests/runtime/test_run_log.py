@@ -19,7 +19,7 @@ from tests.runtime.conftest import QUESTION, WEB, Bench, over
 from tests.servers import refused_url
 from tests.servers.gemini import FakeGemini
 
-LIBRARY = RunOptions(rounds=1, sources=("library",))
+LIBRARY = RunOptions(loops=1, sources=("library",))
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_each_step_of_a_run_is_a_line_with_counts_and_without_words(
     runs = bench.open(
         reasoner, ScriptedSource(outcomes={"failing": Outcome(raises=ServiceError("timeout", "so secret"))})
     )
-    run = runs.start(QUESTION, options=WEB.model_copy(update={"rounds": 2}))
+    run = runs.start(QUESTION, options=WEB.model_copy(update={"loops": 2}))
     assert over(runs, run.id) == "done"
     lines = steps(caplog, run)
     assert lines[:2] == ["running", "plan, parts: 1, searches: 2"]

@@ -45,7 +45,7 @@ def rows(bench: Bench, place: Path | str) -> dict[str, int]:
 def stopped(runs: LocalRunManager, number: int) -> list[str]:
     """Conversations of one run each, stopped amid its second round: it has found much, and has its
     checkpoints."""
-    ids = [runs.start(QUESTION, options=WEB.model_copy(update={"rounds": 2})) for _ in range(number)]
+    ids = [runs.start(QUESTION, options=WEB.model_copy(update={"loops": 2})) for _ in range(number)]
     for run in ids:
         until(lambda run=run: len(report(runs, run.id).findings) == 3)
         until(lambda run=run: report(runs, run.id).reflections)

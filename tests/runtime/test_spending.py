@@ -20,7 +20,7 @@ THOUGHT = Usage(stage="plan", model=LITE, input=2_000, output=400)
 JUDGED = Usage(stage="reflect", model=LITE, input=1_000, output=20)
 WRITTEN = Usage(stage="write", model="openai:nobody-knows-it", input=9_000, cached=50, output=700)
 SEARCHED = Usage(stage="search", model="tavily", searches=1)
-TWO_ROUNDS = WEB.model_copy(update={"rounds": 2})
+TWO_ROUNDS = WEB.model_copy(update={"loops": 2})
 
 
 def tell(say: EventEmitter, usage: Usage) -> None:
@@ -90,7 +90,7 @@ def test_what_each_stage_and_each_search_used_is_priced_and_in_the_report(bench:
 
 def test_calls_at_the_same_time_are_each_counted(bench: Bench) -> None:
     runs = bench.open(PaidReasoner([f"q{n}" for n in range(10)]), PaidSource())
-    run = runs.start(QUESTION, options=RunOptions(queries=10, rounds=1, sources=("web",)))
+    run = runs.start(QUESTION, options=RunOptions(queries=10, loops=1, sources=("web",)))
     assert over(runs, run.id) == "done"
     spent = report(runs, run.id).usage
     assert sum(usage.searches for usage in spent) == 10

@@ -14,7 +14,7 @@ from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report, searched
 
-TWO_ROUNDS = WEB.model_copy(update={"rounds": 2})
+TWO_ROUNDS = WEB.model_copy(update={"loops": 2})
 ENDED = "The search was ended early, as you asked: the answer uses what had been found by then."
 
 

@@ -15,7 +15,7 @@ from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report, searched
 
-TWO_ROUNDS = WEB.model_copy(update={"rounds": 2})
+TWO_ROUNDS = WEB.model_copy(update={"loops": 2})
 DOWN = Failure(stage="write", reason="unavailable", message="HTTP 503: overloaded")
 NOTICE = Span(kind="notice", text="What was found stands in for an answer.")
 
@@ -79,7 +79,7 @@ def test_a_run_whose_answer_cannot_be_written_has_failed_and_keeps_all_it_found(
 def test_going_on_with_such_a_run_only_writes(loops: int, reopened: bool, bench: Bench) -> None:
     source = ScriptedSource()
     runs = bench.open(Wordless(1), source)
-    run = runs.start(QUESTION, options=WEB.model_copy(update={"rounds": loops}))
+    run = runs.start(QUESTION, options=WEB.model_copy(update={"loops": loops}))
     assert over(runs, run.id) == "failed"
     before, counts = report(runs, run.id), searched(runs, run.id)
     told = len(runs.events(run.id))
@@ -161,7 +161,7 @@ def test_such_a_run_can_be_run_again_with_another_plan(bench: Bench) -> None:
 def test_without_a_round_of_search_an_answer_that_fails_can_be_written_later(bench: Bench) -> None:
     source, reasoner = ScriptedSource(), Wordless(1)
     runs = bench.open(reasoner, source)
-    run = runs.start(QUESTION, options=WEB.model_copy(update={"rounds": 0}))
+    run = runs.start(QUESTION, options=WEB.model_copy(update={"loops": 0}))
     assert over(runs, run.id) == "failed"
     runs.resume(run.id)
     assert over(runs, run.id) == "done"

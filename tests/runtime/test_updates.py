@@ -228,7 +228,7 @@ def test_a_watch_of_an_update_is_that_of_its_topic(shared: Bench, wire: Wire) ->
 
 def test_an_answer_that_is_no_report_cannot_be_watched(bench: Bench) -> None:
     runs = bench.open()
-    run = runs.start("What is known of the tower?", options=RunOptions(rounds=1, sources=("web",)))
+    run = runs.start("What is known of the tower?", options=RunOptions(loops=1, sources=("web",)))
     assert over(runs, run.id) == "done"
     with pytest.raises(UnwatchableTopicError):
         WatchedTopics(runs).add(run.id)

@@ -22,7 +22,7 @@ from tests.fakes import until
 ANN, BOB = "user-ann", "user-bob"
 SECRET, OTHER = "Quokkaberg-Zwölf", "Numbatfels-Elf"
 MADE = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-LIBRARY = RunOptions(rounds=1, sources=("library",))
+LIBRARY = RunOptions(loops=1, sources=("library",))
 
 
 @pytest.fixture

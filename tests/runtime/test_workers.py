@@ -27,7 +27,7 @@ from tests.servers.gemini import FakeGemini
 
 KILLS = 20
 KEY = "sentinel-key-of-a-session"
-WEB = RunOptions(rounds=2, sources=("web",))
+WEB = RunOptions(loops=2, sources=("web",))
 HANDS = "tests.runtime.hands:Hands"
 Hired = Callable[..., LocalRunManager]
 
@@ -132,7 +132,7 @@ def test_a_run_of_a_worker_waits_for_its_plan_and_for_an_instruction(hands: Hire
     plan = report(runs, run.id).plan
     assert plan is not None
     shorter = plan.model_copy(update={"tasks": plan.tasks[:1], "edited": True})
-    assert runs.approve(run.id, plan=shorter, options=WEB.model_copy(update={"rounds": 1}))
+    assert runs.approve(run.id, plan=shorter, options=WEB.model_copy(update={"loops": 1}))
     assert over(runs, run.id) == "done"
     assert set(searched(runs, run.id)) == {"a"}
 

@@ -74,8 +74,8 @@ Leifeng Pagoda was rebuilt in 2002. It is 71.679 metres high.
 """
 LAKE = "West Lake is in Hangzhou. The lake covers 6.39 square kilometres.\n"
 OLD = "# 保俶塔（又名宝石塔）\n\n保俶塔高45.3米。\n"
-RULES = RunOptions(rounds=1, sources=("library",))
-WEB = RunOptions(queries=2, rounds=2, sources=("web",))
+RULES = RunOptions(loops=1, sources=("library",))
+WEB = RunOptions(queries=2, loops=2, sources=("web",))
 
 
 def fill_scans(path: Path) -> None:
@@ -127,7 +127,7 @@ def fill_without_services() -> None:
     follow_to_end(get_application().start_database_run("浙江有多少个5A景区？", run_id="rules-database").id)
     follow_to_end(get_application().runs.start("Who wrote Hamlet?", options=RULES, run_id="binned").id)
     follow_to_end(
-        get_application().runs.start("王府井附近有什么公园？", options=RunOptions(rounds=1, sources=("places",)), run_id="rules-places").id
+        get_application().runs.start("王府井附近有什么公园？", options=RunOptions(loops=1, sources=("places",)), run_id="rules-places").id
     )  # fmt: skip
 
 
@@ -212,7 +212,7 @@ def fill_tables() -> None:
 
 def fill_places() -> None:
     """A search around a place, a way and a day's round by a run, and searches of the Places page."""
-    places = RunOptions(rounds=1, sources=("places",))
+    places = RunOptions(loops=1, sources=("places",))
     for run_id, question in (
         ("places", "王府井附近适合遛娃的地方"),
         ("route", "青岛栈桥到八大关步行路线"),

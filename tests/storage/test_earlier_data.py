@@ -274,7 +274,7 @@ def test_a_conversation_goes_on_with_what_it_has_found(services: Services) -> No
 
 def test_a_conversation_goes_on_without_a_model(archive: str) -> None:
     first = "rules-first-turn" if archive == "earlier_2026_11" else "a" * 32
-    options = research.RunOptions(rounds=1, sources=("library",))
+    options = research.RunOptions(loops=1, sources=("library",))
     run = get_application().runs.start("它是哪年重建的？", follows=first, options=options)
     assert follow_to_end(run.id) == "done"
     assert PAGODA in read_export(run.id)["answer"]

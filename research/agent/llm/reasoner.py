@@ -190,7 +190,7 @@ class ModelReasoner:
     # Planning
 
     async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
-        if not options.rounds:  # nothing is searched, so the answer is the only call
+        if not options.loops:  # nothing is searched, so the answer is the only call
             return Plan()
         fields = prompts.query_fields(options.sources, "queries")
         can_clarify = options.clarify and not question.additions
@@ -301,7 +301,7 @@ class ModelReasoner:
         emit: EventEmitter,
     ) -> Draft:
         language = question.language
-        if not options.rounds:
+        if not options.loops:
             return await self._write_unsearched(question, options, emit)
         try:
             chat = self.chat("write", options)

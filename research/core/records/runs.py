@@ -46,7 +46,7 @@ class RunOptions(Record):
     sections: int = Field(default=0, ge=0, le=12)  # maximum for a report; 0 writes an answer, not a report
     reflections: int = Field(default=2, ge=0, le=10)  # of each section
     table: bool = False  # write a table whose every cell is cited
-    rounds: int = Field(default=2, ge=0, le=10, validation_alias=AliasChoices("rounds", "loops"))
+    loops: int = Field(default=2, ge=0, le=10)
     sources: tuple[str, ...] = ("library",)
     model: str = ""  # replaces the configured models for reflecting and writing
     models: tuple[tuple[str, str], ...] = ()  # overrides for single roles, as (role, model)

@@ -132,7 +132,7 @@ class Settings(
         """Default options of a run."""
         return RunOptions(
             queries=self.queries,
-            rounds=self.loops,
+            loops=self.loops,
             searches=self.max_searches,
             tokens=self.max_tokens,
             cost=self.max_cost,

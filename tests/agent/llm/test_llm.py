@@ -488,7 +488,7 @@ async def test_the_language_of_the_question_is_asked_for_at_every_stage(
     await llm.plan(question, WEB, ignore_event)
     await llm.reflect(question, Plan(), [FOUND], WEB, 1, ignore_event)
     await written(llm, question=question)
-    await written(llm, question=question, options=RunOptions(sources=("web",), rounds=0))
+    await written(llm, question=question, options=RunOptions(sources=("web",), loops=0))
     assert [call.stage for call in gemini.log] == ["plan", "reflect", "write", "write"]
     assert [call.prompt.count(words) for call in gemini.log] == [1, 1, 1, 1]
     assert [f"everything, headings included, {words}" in c.prompt for c in gemini.log[2:]] == [True] * 2
@@ -614,7 +614,7 @@ async def test_with_no_round_allowed_the_model_answers_alone_and_that_is_said(
     llm: ModelReasoner, gemini: FakeGemini
 ) -> None:
     gemini.brain.answer = "In 1925 [1], I think."
-    draft = await written(llm, [], options=RunOptions(sources=("web",), rounds=0))
+    draft = await written(llm, [], options=RunOptions(sources=("web",), loops=0))
     assert kinds(draft)[:2] == ["notice", "text"]
     assert "without sources" in draft.spans[0].text
     assert not any(span.references for span in draft.spans)

@@ -72,7 +72,7 @@ def desk(tmp_path: Path, gemini: FakeGemini, hostile: Path) -> Iterator[Applicat
 def asked(desk: Application, question: str = QUESTION) -> Report:
     task = Task(id="1.1", source="database", query=question, part="p1")
     plan = Plan(parts=(Part(id="p1", subject="", text=question),), tasks=(task,))
-    options = RunOptions(sources=("database",), queries=1, rounds=1)
+    options = RunOptions(sources=("database",), queries=1, loops=1)
     run = desk.runs.start(question, options=options, plan=plan)
     for _ in desk.runs.follow(run.id):
         pass

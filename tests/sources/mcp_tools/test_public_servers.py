@@ -64,7 +64,7 @@ def answered(folder: Path, monkeypatch: pytest.MonkeyPatch, entry: dict[str, Any
     monkeypatch.setenv("SIGHTLINE_DATA_DIR", str(data))
     monkeypatch.setenv("SIGHTLINE_SEARCH_TIMEOUT", "200")
     close_application()
-    run = get_application().runs.start(question, options=RunOptions(rounds=1, sources=("mcp_public",)))
+    run = get_application().runs.start(question, options=RunOptions(loops=1, sources=("mcp_public",)))
     until(lambda: (found := get_application().runs.get_run(run.id)) is not None and not found.is_active, 240)
     report = get_application().runs.report(run.id)
     assert report is not None

@@ -32,7 +32,7 @@ from tests.servers.processes import MARK, marked
 from tests.servers.processes import lacking as unseen
 
 QUESTION = "王府井附近适合遛娃的好去处"
-WANTED = RunOptions(sources=("places", "library"), rounds=1, queries=1)
+WANTED = RunOptions(sources=("places", "library"), loops=1, queries=1)
 TRUTH = {row[0]: from_gcj02(Point(*map(float, row[5].split(",")))) for row in PLACES}
 NODE = [pytest.mark.node] + [pytest.mark.skip(reason=lacking())] * bool(lacking())
 NPM = pytest.param("npm", marks=NODE)

@@ -194,7 +194,7 @@ def run(gemini: FakeGemini, folder: Path, question: str) -> Report:
     own = {"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": gemini.base_url}
     desk = Application(settings.load_settings(own, data_dir=folder))
     try:
-        made = desk.runs.start(question, options=RunOptions(rounds=1, sources=("web",)))
+        made = desk.runs.start(question, options=RunOptions(loops=1, sources=("web",)))
         for _ in desk.runs.follow(made.id):
             pass
         report = desk.runs.report(made.id)
