@@ -251,7 +251,7 @@ def draw_editor(run: Run, grid: Grid) -> None:
         if st.button(t("tables.again"), key=f"again_{run.id[:8]}", type="primary"):
             if rows and columns:
                 since_time = datetime(since.year, since.month, since.day, tzinfo=UTC) if since else None
-                update = {"rows": rows, "columns": columns, "since": since_time}
+                update = {"rows": rows, "columns": columns, "fresh_after": since_time}
                 start_table(run, grid.model_copy(update=update))
             else:
                 st.error(t("tables.nothing"))

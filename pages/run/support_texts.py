@@ -106,7 +106,7 @@ def status_text(sentence: CheckedSentence, cited: CitedAnswer) -> str:
 def gap_texts(sentence: CheckedSentence, cited: CitedAnswer) -> list[str]:
     """Return what the passages lack to support a sentence, or what is wrong with its source."""
     texts = []
-    for gap in sentence.lacks:
+    for gap in sentence.gaps:
         is_most_of_sentence = gap.kind == "words" and len(gap.text) * 2 > len(sentence.text)
         if is_most_of_sentence and not gap.found:
             continue  # repeating most of the sentence would explain nothing

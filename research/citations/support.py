@@ -67,7 +67,7 @@ class CheckedSentence(Record):
     numbers: tuple[int, ...] = ()
     spans: tuple[int, ...] = ()
     status: SupportStatus
-    lacks: tuple[SupportGap, ...] = ()
+    gaps: tuple[SupportGap, ...] = ()
     evidence: str = ""
     passage: str = ""
     start: int = 0
@@ -223,7 +223,7 @@ def _apply_ruling(sentence: CheckedSentence, ruling: ModelVerdict) -> CheckedSen
     elif sentence.status == "supported":
         status = "unclear"
     update: dict[str, object] = {"status": status, "ruled": True}
-    update |= {"lacks": ()} if status == "supported" else {"reason": ruling.reason}
+    update |= {"gaps": ()} if status == "supported" else {"reason": ruling.reason}
     if ruling.quote:
         location = ("evidence", "passage", "start", "end")
         update |= {name: getattr(ruling, name) for name in location}
@@ -282,7 +282,7 @@ def _check_sentence(
     is_doubted = unsourced or len(gaps) > len(ruling.gaps)
     status: SupportStatus = "unclear" if is_doubted and ruling.status == "supported" else ruling.status
     judged_place = nearest.locate(ruling.start - nearest.context_length, ruling.end - nearest.context_length)
-    return CheckedSentence(**base, status=status, lacks=gaps, **judged_place)
+    return CheckedSentence(**base, status=status, gaps=gaps, **judged_place)
 
 
 def _find_whole_sentence(text: str, passage: str) -> tuple[int, int] | None:

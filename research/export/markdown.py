@@ -182,7 +182,7 @@ def _answer_body(
 def _doubt_mark(sentence: CheckedSentence, spans: Sequence[NumberedSpan], translate: Translator) -> str:
     """Return the mark behind a doubtful sentence, "" if a citation has that mark already."""
     if sentence.status == "differs":
-        figure = next((gap.found for gap in sentence.lacks if gap.found.strip()), "")
+        figure = next((gap.found for gap in sentence.gaps if gap.found.strip()), "")
         escaped = escape_inline(" ".join(figure.split()))
         short = escaped if len(escaped) <= MAX_FIGURE_CHARS else ""
         return " " + (translate("differs from", found=short) if short else translate("differs"))

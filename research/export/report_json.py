@@ -28,7 +28,7 @@ field without a value is "", [], 0, false or null.
   among all sentences), `text`, `status` (quoted: verbatim in its source; supported: a cited passage
   says it; unclear: cited, but no cited passage clearly says it; unsupported: cited, but no cited
   passage says much of it; differs: a figure is another in the passage; none: no source), `numbers`
-  (of its sources), `lacks` (missing in the passage: `kind` is figure, date or words, with `text` as
+  (of its sources), `gaps` (missing in the passage: `kind` is figure, date or words, with `text` as
   in the sentence and `found`, the text in its place, or ""; or `kind` is language, without text:
   the passage is in another language, so only figures and dates were compared), `evidence` and
   `passage` (ids of the nearest passage), `start` to `end` (range of that passage), `ruled` (true if

@@ -318,7 +318,7 @@ def _answer_update(run: Run, state: Mapping[str, Any], update: Mapping[str, Any]
     """
     findings = (*state.get("findings", ()), *update.get("findings", ()))
     registry = EvidenceRegistry()
-    for item in state["question"].before.evidence:
+    for item in state["question"].memory.evidence:
         registry.add(item)
     for finding in findings:
         for item in finding.evidence:

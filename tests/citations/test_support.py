@@ -127,7 +127,7 @@ def test_what_stands_between_quotation_marks_has_to_stand_in_the_source() -> Non
     said = only("The notice says: “The park opened to the public in 1987.” [@ab10]")
     assert said.status == "supported"
     false = only("The park “opened to the public in great splendour in 1987” [@ab10].")
-    assert (false.status, false.lacks[-1].text) == (
+    assert (false.status, false.gaps[-1].text) == (
         "unclear",
         "opened to the public in great splendour in 1987",
     )

@@ -61,7 +61,7 @@ def covered(words: str, *, language: Language = "en", url: str = URL) -> Report:
     )  # fmt: skip
     picture = Picture(url="https://pictures.example/a.jpg", caption=words, page=URL)
     unsafe = Picture(url="javascript:alert(1)", caption=words, page="data:text/html,x")
-    update = {"lead": words, "pictures": (picture, unsafe), "provider": "tavily"}
+    update = {"provider_summary": words, "pictures": (picture, unsafe), "provider": "tavily"}
     findings = (made.findings[0].model_copy(update=update), *made.findings[1:])
     answer = made.answer.model_copy(update={"coverage": coverage})
     return made.model_copy(update={"answer": answer, "findings": findings})
@@ -143,7 +143,7 @@ def test_the_json_has_all_of_it() -> None:
     assert [change["kind"] for change in told["changes"]] == ["new", "figure", "gone"]
     assert told["conflicts"][0]["figures"][0]["evidence"] == "w"
     found = data["rounds"][0]["findings"][0]
-    assert found["lead"] == "Bridge falls"
+    assert found["provider_summary"] == "Bridge falls"
     assert [picture["url"] for picture in found["pictures"]] == [
         "https://pictures.example/a.jpg", "javascript:alert(1)"
     ]  # fmt: skip

@@ -606,8 +606,8 @@ def test_citations_and_text_do_not_act_on_each_other(spans: list[Span], markdown
 
 
 def test_an_answer_that_could_not_be_written_is_marked_for_programs() -> None:
-    made = answered(report("x"), text("a"), unwritten=True)
-    assert json.loads(report_json(made, numbered(made)))["unwritten"] is True
+    made = answered(report("x"), text("a"), placeholder=True)
+    assert json.loads(report_json(made, numbered(made)))["placeholder"] is True
 
 
 def test_without_usage_there_is_no_section_of_it() -> None:
@@ -668,7 +668,7 @@ def test_a_run_without_an_answer_exports_its_plan_and_what_it_found(status: RunS
     assert links(markdown) == LINKS
     data = json.loads(report_json(made, None))
     assert (data["answer"], data["blocks"], data["sources"]) == ("", [], [])
-    assert (data["author"], data["made"]) == (None, None)
+    assert (data["author"], data["created"]) == (None, None)
     assert data["run"]["status"] == status
     assert [failure["stage"] for failure in data["failures"]] == ["summarise", "search"]
     assert len(data["evidence"]) == 3
@@ -750,12 +750,12 @@ def test_an_address_can_only_be_the_link_that_it_is(url: str, linked: bool | Non
 
 
 FIELDS = [
-    "schema", "language", "run", "question", "title", "author", "made", "sample", "unwritten",
+    "schema", "language", "run", "question", "title", "author", "created", "sample", "placeholder",
     "suggestions", "answer", "blocks", "support", "sources", "evidence", "coverage", "review", "conflicts", "notes", "plan", "clarification", "instructions", "rounds", "failures", "usage",
 ]  # fmt: skip
 EVIDENCE = [
-    "id", "kind", "title", "publisher", "url", "also", "locator", "published", "moment", "retrieved", "sample", "standing",
-    "expires", "notice", "place", "paper", "passages",
+    "id", "kind", "title", "publisher", "url", "further_url", "locator", "published", "published_at", "retrieved", "sample", "domain_status",
+    "url_expires", "notice", "place", "paper", "passages",
 ]  # fmt: skip
 
 
@@ -766,16 +766,16 @@ def test_the_json_has_what_the_report_has_and_no_owner() -> None:
     assert "secret" not in exported_json
     assert "suggested" not in exported_json
     data = json.loads(exported_json)
-    assert data["schema"] == "sightline-report/7"
+    assert data["schema"] == "sightline-report/8"
     assert list(data) == FIELDS
     assert [item["id"] for item in data["evidence"]] == [item["id"] for item in data["sources"]]
     assert list(data["evidence"][0]) == EVIDENCE
     assert list(data["sources"][0]) == ["number", *EVIDENCE[:-1], "times", "passages"]
     assert data["sources"][1]["published"] == "2024-05-01"
-    assert [item["expires"] for item in data["sources"]] == [False, False, True]
+    assert [item["url_expires"] for item in data["sources"]] == [False, False, True]
     assert data["sources"][2]["passages"][0]["origin"] == "grounding"
     assert data["answer"].splitlines()[-1].endswith(" [2] [3] 开放于1925年。 (no source)")
-    assert data["made"] == "2025-03-01T08:05:00+00:00"
+    assert data["created"] == "2025-03-01T08:05:00+00:00"
     assert data["suggestions"] == 1
     assert [failure["stage"] for failure in data["failures"]] == ["search", "reflect"]
     assert data["usage"]["total"] == {
@@ -805,7 +805,7 @@ def test_the_json_tells_every_round_with_what_each_search_did() -> None:
     assert [item["round"] for item in data["rounds"]] == [1, 2]
     first, second = (item["findings"][0] for item in data["rounds"])
     ids = [item["id"] for item in data["evidence"]]
-    assert (first["provider"], first["asked"], first["passages"]) == ("x", ["x", "x"], 3)
+    assert (first["provider"], first["provider_queries"], first["passages"]) == ("x", ["x", "x"], 3)
     assert first["evidence"] == ids
     (summed,) = first["summary"]
     assert summed["text"] == "Summed up."
@@ -1032,7 +1032,7 @@ def test_the_json_has_the_places_and_what_was_searched_around() -> None:
     data = json.loads(report_json(made, numbered(made)))
     (cited,), (found,) = data["sources"], data["evidence"]
     assert Place.model_validate(cited["place"]) == Place.model_validate(found["place"]) == PALACE
-    near, nowhere = (finding["centre"] for finding in data["rounds"][0]["findings"])
+    near, nowhere = (finding["search_area"] for finding in data["rounds"][0]["findings"])
     assert (SearchArea.model_validate(near), nowhere) == (LAKE, None)
     other = report("x")
     assert {item["place"] for item in json.loads(report_json(other, None))["evidence"]} == {None}

@@ -102,11 +102,11 @@ def test_what_the_span_says_already_is_not_said_twice() -> None:
 )
 def test_a_figure_that_differs_is_told(language: Language, words: str) -> None:
     lack = SupportGap(kind="figure", text="60", found="80")
-    found = CheckedSentence(at=0, text="60", status="differs", lacks=(lack,))
+    found = CheckedSentence(at=0, text="60", status="differs", gaps=(lack,))
     assert _doubt_mark(found, (), report_translator(language)) == words
-    hostile = found.model_copy(update={"lacks": (lack.model_copy(update={"found": "[x](y) | z"}),)})
+    hostile = found.model_copy(update={"gaps": (lack.model_copy(update={"found": "[x](y) | z"}),)})
     assert "\\[x\\](y) \\| z" in _doubt_mark(hostile, (), report_translator(language))
-    long = found.model_copy(update={"lacks": (lack.model_copy(update={"found": "9" * 50}),)})
+    long = found.model_copy(update={"gaps": (lack.model_copy(update={"found": "9" * 50}),)})
     assert "9" not in _doubt_mark(long, (), report_translator(language))
 
 
@@ -173,7 +173,7 @@ def test_the_json_has_every_sentence_with_what_stands_behind_it() -> None:
     }
     first, unsupported, none, _ = data["support"]["sentences"]
     assert set(first) == {
-        "at", "text", "status", "numbers", "lacks", "evidence", "passage", "start", "end", "ruled",
+        "at", "text", "status", "numbers", "gaps", "evidence", "passage", "start", "end", "ruled",
         "reason",
     }  # fmt: skip
     assert PASSAGE[first["start"] : first["end"]] == first["text"] == "The palace opened in 1925."

@@ -88,4 +88,4 @@ def test_for_how_many_rows_a_column_is_known_is_said_under_the_table() -> None:
     assert "weight：未能统计有多少行未知。" in text
     assert "5 行中有 3 行已知" in report_markdown(report(coverage=coverage), None)
     (finding,) = json.loads(report_json(report(coverage=coverage), None))["rounds"][0]["findings"]
-    assert finding["rows"]["coverage"][0] == {"columns": ["t|price"], "known": 3, "rows": 5, "part": False}  # fmt: skip
+    assert finding["rows"]["coverage"][0] == {"columns": ["t|price"], "known": 3, "rows": 5, "subquery": False}  # fmt: skip

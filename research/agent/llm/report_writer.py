@@ -327,7 +327,7 @@ def _search_options(query: _QueryOutput, tools: Mapping[str, str]) -> dict[str, 
     dates = (text.strip() for text in (query.start_date, query.end_date))
     invalid = ", ".join(text[:40] for text in dates if text and _parse_date(text) is None)
     return {
-        "why": f"no date: {invalid}" if invalid else "",
+        "purpose": f"no date: {invalid}" if invalid else "",
         "tool": query.search_tool if query.search_tool in tools else "",
         "start": _parse_date(query.start_date),
         "end": _parse_date(query.end_date),

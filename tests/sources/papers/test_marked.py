@@ -103,7 +103,7 @@ def test_a_list_of_sources_names_authors_year_doi_and_who_counted() -> None:
     assert line.index("Heather") < line.index("PeerJ") < line.index("dated 2018")
     told = json.loads(report_json(report(""), number_report_answer(report(""))))["sources"][0]["paper"]
     assert told["authors"][0] == {"family": "Piwowar", "given": "Heather", "name": ""}
-    assert (told["year"], told["doi"], told["cited"]) == (2018, PAPER.doi, 1204)
+    assert (told["year"], told["doi"], told["citation_count"]) == (2018, PAPER.doi, 1204)
 
 
 def test_the_page_marks_it_beside_its_passage_and_in_the_table_of_sources() -> None:
@@ -135,7 +135,7 @@ def test_a_program_that_asks_over_mcp_is_told() -> None:
 
 def test_of_two_descriptions_of_a_source_the_graver_notice_holds() -> None:
     registry = EvidenceRegistry()
-    page = {"notice": "corrected", "paper": None, "kind": "web", "also": ""}
+    page = {"notice": "corrected", "paper": None, "kind": "web", "further_url": ""}
     registry.add(ITEM.model_copy(update=page))
     both = registry.add(ITEM.model_copy(update={"notice": "retracted"}))
     assert (both.notice, both.paper, len(registry)) == ("retracted", PAPER, 1)
