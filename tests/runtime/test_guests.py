@@ -200,7 +200,7 @@ def test_a_client_that_knows_nothing_of_ours_is_answered_without_a_key(
 
         answer = joined("雷峰塔是哪一年重建的？")["answer"]
         assert answer["language"] == "zh" and "未使用模型" in answer["author"]
-        assert any("2002" in span["text"] and span["cites"] for span in answer["spans"])
+        assert any("2002" in span["text"] and span["references"] for span in answer["spans"])
         assert client.threads.get_state(thread)["next"] == []
         assert "messages" in joined("And when did it collapse?")
         assert len(client.threads.get_state(thread)["values"]["messages"]) == 4
