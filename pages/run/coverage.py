@@ -132,7 +132,7 @@ def _draw_tones(coverage: NewsCoverage, language: Language, key: str) -> None:
 def _tone_origin_text(coverage: NewsCoverage) -> str:
     if not coverage.author:
         return t("coverage.rough")
-    if rough := sum(story.rough for story in coverage.stories):
+    if rough := sum(story.tone_from_words for story in coverage.stories):
         return t("coverage.partly", name=escape_markdown(coverage.author), n=format_number(rough))
     return t("coverage.judged", name=escape_markdown(coverage.author))
 
@@ -149,7 +149,7 @@ def _draw_stories(coverage: NewsCoverage, report: Report, cited: CitedAnswer | N
             "headline": to_single_line(story.headline, 300),
             "told": f"{story.independent}/{len(story.evidence)} · "
             f"{t('mark.list').join(filter(None, story.outlets)) or t('coverage.unnamed')}",
-            "tone": t(f"tone.{story.tone}") + (t("coverage.rough_mark") if story.rough else ""),
+            "tone": t(f"tone.{story.tone}") + (t("coverage.rough_mark") if story.tone_from_words else ""),
             "old": t("coverage.old_mark") if story.stale else "",
         }
         for story in coverage.stories
@@ -309,7 +309,7 @@ def draw_pictures(report: Report, key: str) -> None:
 
 def draw_service_answers(report: Report, key: str) -> None:
     """Draw the answers written by a search service, apart from what can be cited."""
-    answered = [finding for finding in report.findings if finding.lead.strip()]
+    answered = [finding for finding in report.findings if finding.provider_summary.strip()]
     if not answered:
         return
     label = t("coverage.leads", n=format_number(len(answered)))
@@ -318,5 +318,5 @@ def draw_service_answers(report: Report, key: str) -> None:
         for finding in answered:
             provider = f"{escape_markdown(finding.provider)} · " if finding.provider else ""
             st.markdown(f":gray[{provider}{escape_markdown(finding.task.query, 160)}]")
-            for line in filter(str.strip, finding.lead.splitlines()):
+            for line in filter(str.strip, finding.provider_summary.splitlines()):
                 st.markdown(escape_markdown(line))
