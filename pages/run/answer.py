@@ -384,17 +384,16 @@ def _cited_ranges(
             start = passage.text.find(numbered_span.span.text)
             if start >= 0:
                 return [(passage, start, start + len(numbered_span.span.text))]
-        elif sentence and _is_nearest(sentence, evidence, passage):
+        elif (
+            sentence
+            and sentence.start < sentence.end
+            and (sentence.evidence, sentence.passage) == (evidence.id, passage.id)
+        ):
             ranges.insert(0, (passage, sentence.start, sentence.end))
             continue
         whole = cite.end - cite.start >= len(passage.text)
         ranges.append((passage, 0, 0) if whole else (passage, cite.start, cite.end))
     return ranges or [(evidence.passages[0], 0, 0)]
-
-
-def _is_nearest(sentence: CheckedSentence, evidence: Evidence, passage: Passage) -> bool:
-    same = (sentence.evidence, sentence.passage) == (evidence.id, passage.id)
-    return same and sentence.start < sentence.end
 
 
 def source_host(evidence: Evidence) -> str:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, time
 from typing import Any, Literal
 
 import altair as alt
@@ -214,24 +214,18 @@ def build_bar_chart(records: list[dict[str, Any]], titles: dict[str, str]) -> al
 
 
 def _build_line_chart(records: list[dict[str, Any]], titles: dict[str, str], *, is_dated: bool) -> alt.Chart:
+    axis: dict[str, Any] = {}
     if is_dated:
+        field, label_format = "label:T", "%Y-%m-%d"
         for record in records:
-            day = date.fromisoformat(record["label"])
-            record["label"] = datetime(day.year, day.month, day.day)
-        x_axis = alt.X("label:T", title=_shorten(titles["label"]))
-        tooltips = _build_tooltips(titles, "label:T", "%Y-%m-%d")
+            record["label"] = datetime.combine(date.fromisoformat(record["label"]), time())
     else:  # years, written without a thousands separator
-        x_axis = alt.X(
-            "label:Q",
-            title=_shorten(titles["label"]),
-            axis=alt.Axis(format="d", tickMinStep=1),
-            scale=alt.Scale(zero=False, nice=False),
-        )
-        tooltips = _build_tooltips(titles, "label:Q", "d")
+        field, label_format = "label:Q", "d"
+        axis = {"axis": alt.Axis(format="d", tickMinStep=1), "scale": alt.Scale(zero=False, nice=False)}
     encoding = {
-        "x": x_axis,
+        "x": alt.X(field, title=_shorten(titles["label"]), **axis),
         "y": alt.Y("value:Q", title=_shorten(titles["value"])),
-        "tooltip": tooltips,
+        "tooltip": _build_tooltips(titles, field, label_format),
     }
     if records and "series" in records[0]:
         encoding["color"] = alt.Color("series:N", title=None, legend=alt.Legend(orient="top"))

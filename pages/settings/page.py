@@ -163,12 +163,8 @@ def draw_model_providers() -> None:
 def draw_connection_test() -> None:
     """Draw the test of all models and services that the owner's runs would use."""
     checks = connection_checks.draw_test_button("check_keys")
-    if checks is None:
-        return
-    if not checks:
-        st.info(t("status.nothing_to_check"))
-    for check in checks:
-        connection_checks.draw_check(check)
+    if checks is not None:
+        connection_checks.draw_checks(checks)
 
 
 # Language and appearance

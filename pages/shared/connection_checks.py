@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from pages.shared import failure_display
@@ -22,7 +24,15 @@ def draw_test_button(key: str) -> tuple[ConnectionCheck, ...] | None:
         return tuple(get_application().check_connections(owner=current_owner()))
 
 
-def draw_check(check: ConnectionCheck) -> None:
+def draw_checks(checks: Sequence[ConnectionCheck]) -> None:
+    """Draw the result of each check, or a note that there is nothing to check."""
+    if not checks:
+        st.info(t("status.nothing_to_check"))
+    for check in checks:
+        _draw_check(check)
+
+
+def _draw_check(check: ConnectionCheck) -> None:
     """Draw the result of one connection check, with the explanation of a failure."""
     role, failure = f"role.{check.name}", check.failure
     name = t(role) if has_message(role) else escape_markdown(source_name(check.name))

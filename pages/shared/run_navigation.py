@@ -54,7 +54,7 @@ def _last_run_key() -> str:
     return str(st.session_state.get("home", "last_run"))
 
 
-def current_run() -> Run | None:
+def _current_run() -> Run | None:
     """Return the run of the URL, else the last run that the visitor saw on this page.
 
     A run that belongs on another page is opened there if the URL names it.
@@ -86,7 +86,7 @@ def draw_current_run(last_run_key: str) -> bool:
         last_run_key: Session key under which the page remembers the run it showed last.
     """
     st.session_state.home = last_run_key
-    run = current_run()
+    run = _current_run()
     if run is None:
         return False
     from pages.run import view  # slow to import, and not needed for a form

@@ -29,12 +29,9 @@ def draw_connection_test() -> None:
     if _CHECKS_KEY not in st.session_state:
         return
     tested_at, checks = st.session_state[_CHECKS_KEY]
-    if not checks:
-        st.info(t("status.nothing_to_check"))
-        return
-    st.caption(t("status.checked", when=format_local_time(tested_at)))
-    for check in checks:
-        connection_checks.draw_check(check)
+    if checks:
+        st.caption(t("status.checked", when=format_local_time(tested_at)))
+    connection_checks.draw_checks(checks)
 
 
 def draw_models(roles: list[ModelRole]) -> None:
