@@ -7,6 +7,7 @@ with no key and no network.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from research.core.events import EventEmitter
@@ -48,100 +49,63 @@ class Corpus(Protocol):
         """Return the languages of the documents."""
 
 
+@dataclass(frozen=True)
+class ReasonerInput:
+    """The run's data that each step of a reasoner receives. Steps that plan have no plan or findings."""
+
+    question: Question
+    options: RunOptions
+    emit: EventEmitter
+    plan: Plan = field(default_factory=Plan)
+    findings: Sequence[Finding] = ()
+
+
 class Reasoner(Protocol):
     """The interface between the stages and the code that plans, judges and writes.
 
     Expected failures are part of the result; an exception is a bug.
     """
 
-    async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
+    async def plan(self, inputs: ReasonerInput) -> Plan | Draft:
         """Return the parts of the question and the tasks of the first round.
 
         If no search is needed, return the whole answer as a draft.
         """
 
-    async def reflect(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        round_: int,
-        emit: EventEmitter,
-    ) -> Reflection:
-        """Return what is missing after a round, and tasks to fill the gaps (uncapped)."""
+    async def reflect(self, inputs: ReasonerInput, round_: int) -> Reflection:
+        """Return what is missing after a round, counted from 1, and tasks to fill the gaps.
 
-    async def write(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        reflections: Sequence[Reflection],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> Draft:
+        The caller limits the number of tasks.
+        """
+
+    async def write(self, inputs: ReasonerInput, reflections: Sequence[Reflection]) -> Draft:
         """Write the answer, citing only evidence of the findings."""
 
     def quote_findings(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
         """Quote the findings, for a run whose budget allows no written answer. Calls no model."""
 
-    async def plan_report(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
+    async def plan_report(self, inputs: ReasonerInput) -> Plan:
         """Return the sections of a report, each with the task that its search begins with."""
 
-    async def write_section(
-        self,
-        question: Question,
-        plan: Plan,
-        section: ReportSection,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> ReportSection:
+    async def write_section(self, inputs: ReasonerInput, section: ReportSection) -> ReportSection:
         """Write a section from its findings, keeping or correcting its earlier text."""
 
-    async def reflect_on_section(
-        self,
-        question: Question,
-        plan: Plan,
-        section: ReportSection,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        round_: int,
-        emit: EventEmitter,
-    ) -> Reflection:
-        """Return what a section still lacks, and tasks to fill the gaps (uncapped)."""
+    async def reflect_on_section(self, inputs: ReasonerInput, section: ReportSection, round_: int) -> Reflection:
+        """Return what a section still lacks, and tasks for the given round; the caller limits them."""
 
-    async def write_preface(
-        self,
-        question: Question,
-        plan: Plan,
-        sections: Sequence[ReportSection],
-        findings: Sequence[Finding],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> Draft:
+    async def write_preface(self, inputs: ReasonerInput, sections: Sequence[ReportSection]) -> Draft:
         """Write the summary that precedes the sections of a report, citing what they cite."""
 
-    async def judge_tones(
-        self, question: Question, headlines: Sequence[str], options: RunOptions, emit: EventEmitter
-    ) -> HeadlineTones:
+    async def judge_tones(self, inputs: ReasonerInput, headlines: Sequence[str]) -> HeadlineTones:
         """Judge how the news of each headline sounds to the asker; empty if it cannot be judged."""
 
-    async def plan_table(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
+    async def plan_table(self, inputs: ReasonerInput) -> Plan:
         """Plan the table that a sentence asks for; without a `grid` if its rows are unclear."""
 
     def cell_tasks(self, question: Question, row: Row, column: Column, sources: Sequence[str]) -> tuple[Task, ...]:
         """Return the searches of some sources for a cell. Equal tasks of cells run once."""
 
-    async def extract_cells(
-        self,
-        question: Question,
-        row: Row,
-        columns: Sequence[Column],
-        findings: Sequence[Finding],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> tuple[Cell, ...]:
+    async def extract_cells(self, inputs: ReasonerInput, row: Row, columns: Sequence[Column]) -> tuple[Cell, ...]:
         """Extract some cells of a row from the findings, in the order of the columns."""
 
 

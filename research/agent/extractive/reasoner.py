@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice, zip_longest
 from typing import Literal
 
@@ -42,9 +43,8 @@ from research.agent.extractive.part_queries import (
 )
 from research.agent.extractive.question_parts import parse_question
 from research.agent.extractive.quote_selection import Quote, is_answered, select_quotes
-from research.agent.reasoner import Corpus
+from research.agent.reasoner import Corpus, ReasonerInput
 from research.agent.table_spans import table_spans
-from research.core.events import EventEmitter
 from research.core.i18n import message
 from research.core.records import (
     ASKS_BACK,
@@ -98,7 +98,8 @@ class ExtractiveReasoner:
         """Return the reasoner for the runs of an owner."""
         return ExtractiveReasoner(self._corpus, self._can_read, owner)
 
-    async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
+    async def plan(self, inputs: ReasonerInput) -> Plan | Draft:
+        question, options = inputs.question, inputs.options
         original_text = question.text
         if is_greeting(original_text):
             return _one_sentence_draft("notice", question, "digest.greeting")
@@ -182,15 +183,8 @@ class ExtractiveReasoner:
         is_from_question = any(subject in clause.subjects for clause in parsed.clauses)
         return () if is_from_question and not parsed.has_names else (subject, *self._corpus.aliases(subject))
 
-    async def reflect(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        round_: int,
-        emit: EventEmitter,
-    ) -> Reflection:
+    async def reflect(self, inputs: ReasonerInput, round_: int) -> Reflection:
+        question, plan, findings = inputs.question, inputs.plan, inputs.findings
         missing = [
             part
             for part in plan.parts
@@ -265,20 +259,13 @@ class ExtractiveReasoner:
                 name = name_in_language(names, part.subject, language)
                 yield Task(id="", source="", query=name, part=part.id, subject=names, why="whole subject")
 
-    async def write(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        reflections: Sequence[Reflection],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> Draft:
-        draft = self.quote_findings(question, plan, findings)
+    async def write(self, inputs: ReasonerInput, reflections: Sequence[Reflection]) -> Draft:
+        findings = inputs.findings
+        draft = self.quote_findings(inputs.question, inputs.plan, findings)
         has_searched = any(finding.reason != "no model" for finding in findings)
         if has_searched and all(span.kind in ("heading", "missing") for span in draft.spans):
             notices = await asyncio.to_thread(
-                self._not_found_notices, question, findings, is_whole_library=not options.notebook
+                self._not_found_notices, inputs.question, findings, is_whole_library=not inputs.options.notebook
             )
             return draft.model_copy(update={"spans": (*draft.spans, *notices)})
         return draft
@@ -303,63 +290,42 @@ class ExtractiveReasoner:
                 notices.append(Span(kind="notice", text=message(f"digest.{key}", question.language, names=quoted)))
         return notices
 
-    async def plan_report(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
+    async def plan_report(self, inputs: ReasonerInput) -> Plan:
         """Plan a report of one section with the question's parts; rules know no better order."""
-        plan = await self.plan(question, options, emit)
+        plan, question = await self.plan(inputs), inputs.question
         tasks = plan.tasks if isinstance(plan, Plan) else ()
         title = question.text if len(question.text) <= _MAX_TITLE_CHARS else f"{question.text[:_MAX_TITLE_CHARS]}…"
         section_tasks = tuple(task.model_copy(update={"part": "s1"}) for task in tasks)
         return Plan(outline=True, parts=(Part(id="s1", subject=title, text=question.text),), tasks=section_tasks)
 
-    async def write_section(
-        self,
-        question: Question,
-        plan: Plan,
-        section: ReportSection,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> ReportSection:
-        plan_of_section = await self.plan(question, options, emit)
-        if isinstance(plan_of_section, Draft):
-            return section.model_copy(update={"spans": plan_of_section.spans, "author": plan_of_section.author})
-        parts = {task.key: {"part": task.part} for task in plan_of_section.tasks}
-        tasks = [finding.task.model_copy(update=parts.get(finding.task.key, {"part": ""})) for finding in findings]
-        own_findings = [f.model_copy(update={"task": task}) for f, task in zip(findings, tasks, strict=True)]
-        draft = await self.write(question, plan_of_section, own_findings, (), options, emit)
+    async def write_section(self, inputs: ReasonerInput, section: ReportSection) -> ReportSection:
+        plan = await self.plan(inputs)
+        if isinstance(plan, Draft):
+            return section.model_copy(update={"spans": plan.spans, "author": plan.author})
+        parts = {task.key: {"part": task.part} for task in plan.tasks}
+        findings = [
+            finding.model_copy(
+                update={"task": finding.task.model_copy(update=parts.get(finding.task.key, {"part": ""}))}
+            )
+            for finding in inputs.findings
+        ]
+        draft = await self.write(replace(inputs, plan=plan, findings=findings), ())
         spans = draft.spans
-        if len(plan_of_section.parts) == 1:  # the section has its own heading
+        if len(plan.parts) == 1:  # the section has its own heading
             spans = tuple(span for span in spans if span.kind != "heading")
         return section.model_copy(update={"spans": spans, "author": draft.author})
 
-    async def reflect_on_section(
-        self,
-        question: Question,
-        plan: Plan,
-        section: ReportSection,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        round_: int,
-        emit: EventEmitter,
-    ) -> Reflection:
+    async def reflect_on_section(self, inputs: ReasonerInput, section: ReportSection, round_: int) -> Reflection:
         """Return a sufficient reflection, as rules do not judge a section."""
         return Reflection(round=round_, sufficient=True)
 
-    async def write_preface(
-        self,
-        question: Question,
-        plan: Plan,
-        sections: Sequence[ReportSection],
-        findings: Sequence[Finding],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> Draft:
+    async def write_preface(self, inputs: ReasonerInput, sections: Sequence[ReportSection]) -> Draft:
         """Return an empty draft, as quotes are not summarised."""
-        return Draft(spans=(), author=message("digest.author", question.language))
+        return Draft(spans=(), author=message("digest.author", inputs.question.language))
 
-    async def plan_table(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
+    async def plan_table(self, inputs: ReasonerInput) -> Plan:
         """Plan a table of the things that a question names, by what it asks about each."""
-        rows_of_parts = comparable_rows(self._split_question(question))
+        rows_of_parts = comparable_rows(self._split_question(inputs.question))
         if not rows_of_parts:
             return Plan()
         rows = tuple(Row(id=f"r{n}", name=row[0].subject) for n, row in enumerate(rows_of_parts, 1))
@@ -384,22 +350,12 @@ class ExtractiveReasoner:
             all_tasks += {task.key: task for task in tasks}.values()
         return tuple(all_tasks)
 
-    async def extract_cells(
-        self,
-        question: Question,
-        row: Row,
-        columns: Sequence[Column],
-        findings: Sequence[Finding],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> tuple[Cell, ...]:
+    async def extract_cells(self, inputs: ReasonerInput, row: Row, columns: Sequence[Column]) -> tuple[Cell, ...]:
         names = (row.name, *self._corpus.aliases(row.name))
-        author = message("digest.author", question.language)
-        return tuple(fill_cells(row, columns, names, findings, author))
+        author = message("digest.author", inputs.question.language)
+        return tuple(fill_cells(row, columns, names, inputs.findings, author))
 
-    async def judge_tones(
-        self, question: Question, headlines: Sequence[str], options: RunOptions, emit: EventEmitter
-    ) -> HeadlineTones:
+    async def judge_tones(self, inputs: ReasonerInput, headlines: Sequence[str]) -> HeadlineTones:
         """Return no tones: the caller then counts words, which the report calls a rough measure."""
         return HeadlineTones()
 

@@ -29,6 +29,7 @@ from research.agent.llm.model_output import Judgement, OutputWithLists, has_none
 from research.agent.llm.report_writer import ReportWriter
 from research.agent.llm.table_extractor import TableExtractor
 from research.agent.llm.yes_no_models import is_yes_no_model
+from research.agent.reasoner import ReasonerInput
 from research.citations.model_markdown import parse_model_markdown
 from research.core.errors import ServiceError
 from research.core.events import DraftStarted, EventEmitter
@@ -189,7 +190,8 @@ class ModelReasoner:
 
     # Planning
 
-    async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
+    async def plan(self, inputs: ReasonerInput) -> Plan | Draft:
+        question, options, emit = inputs.question, inputs.options, inputs.emit
         if not options.loops:  # nothing is searched, so the answer is the only call
             return Plan()
         fields = prompts.query_fields(options.sources, "queries")
@@ -238,15 +240,8 @@ class ModelReasoner:
 
     # Reflecting
 
-    async def reflect(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        round_: int,
-        emit: EventEmitter,
-    ) -> Reflection:
+    async def reflect(self, inputs: ReasonerInput, round_: int) -> Reflection:
+        question, findings, options = inputs.question, inputs.findings, inputs.options
         if findings and all(f.has_failed for f in findings):
             note = message("draft.failed", question.language)
             return Reflection(round=round_, sufficient=False, note=note)
@@ -259,7 +254,7 @@ class ModelReasoner:
                     token_budget,
                     lambda listing: prompts.reflection_prompt(
                         prompts.shorten_conversation(question, token_budget),
-                        plan,
+                        inputs.plan,
                         findings,
                         fields,
                         options.queries,
@@ -271,7 +266,7 @@ class ModelReasoner:
                 prompts.reflection_schema(fields, options.queries),
                 _ReflectionOutput,
                 "reflect",
-                emit,
+                inputs.emit,
             )
         except ServiceError as error:
             return Reflection(
@@ -291,20 +286,12 @@ class ModelReasoner:
 
     # Writing
 
-    async def write(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        reflections: Sequence[Reflection],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> Draft:
-        language = question.language
-        if not options.loops:
-            return await self._write_unsearched(question, options, emit)
+    async def write(self, inputs: ReasonerInput, reflections: Sequence[Reflection]) -> Draft:
+        findings, language = inputs.findings, inputs.question.language
+        if not inputs.options.loops:
+            return await self._write_unsearched(inputs)
         try:
-            chat = self.chat("write", options)
+            chat = self.chat("write", inputs.options)
         except ServiceError as error:
             return fallback_draft(language, findings, error)
         if not has_citable_material(findings):
@@ -313,33 +300,33 @@ class ModelReasoner:
 
         def build_prompt(token_budget: int) -> Prompt:
             nonlocal listing
-            shortened_question = prompts.shorten_conversation(question, token_budget)
+            question = prompts.shorten_conversation(inputs.question, token_budget)
             prompt, listing = fit_material(
                 findings,
                 token_budget,
-                lambda shown: prompts.answer_prompt(shortened_question, plan, findings, reflections, shown, self.today),
+                lambda shown: prompts.answer_prompt(question, inputs.plan, findings, reflections, shown, self.today),
             )
             require_text(listing, chat)
             handles = {h: (c.evidence, c.passage) for h, c in listing.handles.items()}
-            emit(DraftStarted(handles=handles))
+            inputs.emit(DraftStarted(handles=handles))
             return prompt
 
         try:
-            reply = await chat.stream_text(build_prompt, "write", emit)
+            reply = await chat.stream_text(build_prompt, "write", inputs.emit)
         except ServiceError as error:
             return fallback_draft(language, findings, error)
         return build_draft(reply, language, findings, reflections, listing, str(chat.spec))
 
-    async def _write_unsearched(self, question: Question, options: RunOptions, emit: EventEmitter) -> Draft:
-        language = question.language
+    async def _write_unsearched(self, inputs: ReasonerInput) -> Draft:
+        language = inputs.question.language
         try:
-            chat = self.chat("write", options)
+            chat = self.chat("write", inputs.options)
             reply = await chat.stream_text(
                 lambda token_budget: prompts.unsearched_prompt(
-                    prompts.shorten_conversation(question, token_budget), self.today
+                    prompts.shorten_conversation(inputs.question, token_budget), self.today
                 ),
                 "write",
-                emit,
+                inputs.emit,
             )
         except ServiceError as error:
             return fallback_draft(language, (), error)

@@ -10,6 +10,7 @@ from research.agent.nodes.budget import LimitReason, RunEndedError
 from research.agent.nodes.context import RunContext
 from research.agent.nodes.section import assemble_report, run_once
 from research.agent.nodes.table import table_draft
+from research.agent.reasoner import ReasonerInput
 from research.citations.numbering import number_citations
 from research.citations.registry import collect_evidence
 from research.core.events import EventEmitter
@@ -106,7 +107,8 @@ async def _write_draft(
 ) -> tuple[Draft, LimitReason]:
     """Let the reasoner write, and return the draft and the limit that prevented it, if any."""
     material = (*findings, *question.memory_findings)
-    reasoner, options, earlier_report = context.reasoner, context.options, context.earlier_report
+    reasoner, earlier_report = context.reasoner, context.earlier_report
+    inputs = ReasonerInput(question, context.options, emit, plan, material)
     try:
         async with context.budget.writing.enter():
             if plan.outline:
@@ -117,13 +119,13 @@ async def _write_draft(
                     preface = await run_once(
                         f"preface {sections_fingerprint}",
                         Draft,
-                        lambda: reasoner.write_preface(question, plan, sections, material, options, emit),
+                        lambda: reasoner.write_preface(inputs, sections),
                         context.step_results,
                     )
                 return assemble_report(plan, preface, sections, question.language, findings), ""
             if findings and all(finding.task.tool == SQL_TOOL for finding in findings):
                 return reasoner.quote_findings(question, plan, material), ""  # rows answer it
-            return await reasoner.write(question, plan, material, reflections, options, emit), ""
+            return await reasoner.write(inputs, reflections), ""
     except RunEndedError as ended:
         draft = reasoner.quote_findings(question, plan, material)
         if plan.outline and any(section.spans for section in sections):

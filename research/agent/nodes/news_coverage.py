@@ -9,6 +9,7 @@ from typing import Any
 from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.context import RunContext
 from research.agent.nodes.report_update import expected_ids
+from research.agent.reasoner import ReasonerInput
 from research.citations.registry import collect_evidence
 from research.core.events import EventEmitter
 from research.core.records import Finding, HeadlineTones, NewsCoverage, Plan, Question, Tone, fingerprint
@@ -106,7 +107,7 @@ async def cover_news(
         return _apply_tones(coverage, headlines, HeadlineTones.model_validate_json(saved))
     try:
         async with context.budget.searching.enter():
-            tones = await context.reasoner.judge_tones(question, headlines, context.options, emit)
+            tones = await context.reasoner.judge_tones(ReasonerInput(question, context.options, emit), headlines)
     except RunEndedError as ended:
         context.budget.record_skip(ended.reason)
         return coverage

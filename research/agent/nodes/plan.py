@@ -9,7 +9,7 @@ from typing import Any
 
 from research.agent.nodes.question import clean_question
 from research.agent.nodes.question_urls import add_question_urls, keep_known_urls
-from research.agent.reasoner import Reasoner
+from research.agent.reasoner import Reasoner, ReasonerInput
 from research.core.events import EventEmitter
 from research.core.i18n import message
 from research.core.records import Draft, Part, Plan, Question, Report, RunOptions, Task
@@ -21,12 +21,13 @@ async def make_plan(question: Question, reasoner: Reasoner, options: RunOptions,
 
     A plan always has a task, so that no run ends without an answer.
     """
+    inputs = ReasonerInput(question, options, emit)
     if options.table:
-        table = await reasoner.plan_table(question, options, emit)
+        table = await reasoner.plan_table(inputs)
         return table if table.grid else _limit_plan(table, question, options)
     if options.sections:
-        return _limit_outline(await reasoner.plan_report(question, options, emit), question, options)
-    plan = await reasoner.plan(question, options, emit)
+        return _limit_outline(await reasoner.plan_report(inputs), question, options)
+    plan = await reasoner.plan(inputs)
     return plan if isinstance(plan, Draft) else _limit_plan(plan, question, options)
 
 

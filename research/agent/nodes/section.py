@@ -16,6 +16,7 @@ from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.context import RunContext
 from research.agent.nodes.question_urls import keep_known_urls
 from research.agent.nodes.report_update import HEADING_PREFIX
+from research.agent.reasoner import ReasonerInput
 from research.core.events import EventEmitter, SectionAdvanced
 from research.core.i18n import message
 from research.core.records import (
@@ -70,15 +71,16 @@ async def write_section(
         try:
             emit(SectionAdvanced(part=part_id, step="writing", round=round_))
             step = _step_name(f"{part_id} text {round_}", section, plan, material)
-            write = partial(context.reasoner.write_section, question, plan, section, material, options, emit)
+            inputs = ReasonerInput(question, options, emit, plan, material)
+            write = partial(context.reasoner.write_section, inputs, section)
             scope = context.budget.writing
             section = await run_once(step, ReportSection, partial(scope.run, write), context.step_results)
             if round_ == options.reflections:
                 break
             emit(SectionAdvanced(part=part_id, step="reflecting", round=round_))
             step = _step_name(f"{part_id} judgement {round_}", section, plan, material)
-            args = question, plan, section, material, options, round_ + 1, emit
-            judge, scope = partial(context.reasoner.reflect_on_section, *args), context.budget.searching
+            judge = partial(context.reasoner.reflect_on_section, inputs, section, round_ + 1)
+            scope = context.budget.searching
             reflection = await run_once(step, Reflection, partial(scope.run, judge), context.step_results)
         except RunEndedError as ended:
             context.budget.record_skip(ended.reason)

@@ -14,7 +14,7 @@ from itertools import groupby
 
 from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.context import RunContext
-from research.agent.reasoner import Reasoner
+from research.agent.reasoner import Reasoner, ReasonerInput
 from research.agent.table_spans import table_spans
 from research.citations.markdown_parser import escape_table_cell
 from research.core.events import CellFilled, EventEmitter, RowAdvanced
@@ -195,9 +195,8 @@ class _RowFiller:
         context = self.context
         try:
             async with context.budget.writing.enter():
-                cells = await context.reasoner.extract_cells(
-                    self.question, self.row, columns, findings, context.options, self.emit
-                )
+                inputs = ReasonerInput(self.question, context.options, self.emit, findings=findings)
+                cells = await context.reasoner.extract_cells(inputs, self.row, columns)
         except RunEndedError as ended:
             context.budget.record_skip(ended.reason)
             for column in columns:
