@@ -30,7 +30,7 @@ from langgraph.types import Send, interrupt
 from research.agent.nodes.answer import AnswerNotWrittenError, build_answer, compose_answer
 from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.check import check_answer
-from research.agent.nodes.news_coverage import CoverageBuilder, cover_news, read_ahead
+from research.agent.nodes.news_coverage import CoverageBuilder, cover_news, precompute_news
 from research.agent.nodes.plan import empty_plan, make_plan, standalone_question
 from research.agent.nodes.question import build_question
 from research.agent.nodes.reflect import reflect_on_findings
@@ -248,7 +248,7 @@ async def _section_node(section_input: SectionInput, runtime: GraphRuntime) -> d
     async def search(task: Task) -> Finding:
         finding, first = await _search_once(_with_language(task, section_input["question"]), runtime)
         if first:
-            reading_tasks.append(asyncio.create_task(read_ahead(finding)))
+            reading_tasks.append(asyncio.create_task(precompute_news(finding)))
         return finding
 
     def searched(findings: Sequence[Finding]) -> None:

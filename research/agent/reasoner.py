@@ -147,7 +147,7 @@ class CitationChecker(Protocol):
     def is_available(self, options: RunOptions) -> bool:
         """Return whether the run has a model that writes and judges its answer."""
 
-    def is_single_claim_only(self, options: RunOptions) -> bool:
+    def is_limited_to_one_claim(self, options: RunOptions) -> bool:
         """Return whether a call can judge only one sentence."""
 
     def author(self, options: RunOptions) -> str:

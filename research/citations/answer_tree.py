@@ -153,7 +153,7 @@ class _AnswerTreeBuilder:
                 yield from self._cite_nodes(placeholder_index(piece))
                 continue
             if formula := self._formulas.get(piece):
-                yield formula.to_node
+                yield formula.node
                 continue
             for at, words in enumerate(_BR_TAG.split(piece)):
                 if at:

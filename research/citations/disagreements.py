@@ -94,7 +94,7 @@ def _has_other_subject(first: SourcedFigure, second: SourcedFigure) -> bool:
     places = first.origin.place_names, second.origin.place_names
     if any(places):
         return all(places) or not (first.mentions_place(places[1]) or second.mentions_place(places[0]))
-    if not first.origin.is_sibling(second.origin):
+    if not first.origin.names_similar_thing(second.origin):
         return False
     mentions = first.mention, second.mention
     title_words = first.origin.title_words | second.origin.title_words

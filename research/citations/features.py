@@ -67,7 +67,7 @@ def find_window(tokens: Collection[str], passages: Sequence[TokenizedText], max_
     return best
 
 
-def measure_features(claim: TokenizedText, passages: Sequence[TokenizedText]) -> ClaimFeatures:
+def compute_features(claim: TokenizedText, passages: Sequence[TokenizedText]) -> ClaimFeatures:
     """Compute all features of a claim:
 
     - `words`: share of its content words in a window of twice its length;

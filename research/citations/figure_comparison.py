@@ -52,7 +52,7 @@ class FigureOrigin:
         """Words of the title in order, without stop words."""
         return tuple(word for word in tokenize_text(strip_site_name(self.title), True).tokens if word not in STOP_WORDS)
 
-    def is_sibling(self, other: FigureOrigin) -> bool:
+    def names_similar_thing(self, other: FigureOrigin) -> bool:
         """Return whether the titles name different things of one sort: Toy Museum, Rail Museum.
 
         Such titles have the same ending and each a word that the other lacks.

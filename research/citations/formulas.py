@@ -70,7 +70,7 @@ class Formula(NamedTuple):
     source_text: str
 
     @property
-    def to_node(self) -> dict[str, Any]:
+    def node(self) -> dict[str, Any]:
         """The formula as a node of an answer tree."""
         return {"t": "math", "display": self.is_display, "c": [self.tex]}
 

@@ -15,10 +15,10 @@ from functools import cache
 
 from research import data
 from research.citations.cues import find_cues
-from research.citations.features import ClaimFeatures, measure_features
+from research.citations.features import ClaimFeatures, compute_features
 from research.citations.figure_check import MissingFigure
 from research.citations.tokenization import TokenizedSentence, TokenizedText, tokenize_text
-from research.citations.verbatim import cuts_word, find_verbatim_sentence
+from research.citations.verbatim import cuts_last_word, find_verbatim_sentence
 from research.core.records import Record, SupportAssessment, SupportGap
 from research.core.text import segment
 from research.core.text.tokenizer import STOP_WORDS
@@ -81,7 +81,7 @@ def judge_claim(claim: str, passages: Sequence[str]) -> SupportAssessment:
     texts = [tokenize_text(passage) for passage in passages]
     if not tokenized.tokens or not any(text.tokens for text in texts):
         return SupportAssessment(status="unclear", lacks=(SupportGap(kind="words", text=claim.strip()),))
-    features = measure_features(tokenized, texts)
+    features = compute_features(tokenized, texts)
     language = "zh" if tokenized.is_chinese else "en"
     model = load_model(language)
     probability = support_probability(features.feature_values, language)
@@ -143,7 +143,7 @@ def find_retraction(claim: TokenizedText, texts: Sequence[TokenizedText], featur
     for text in texts:
         for sentence in text.sentences:
             is_near = len(words & sentence.tokens) >= FULL_OVERLAP * len(words)
-            if is_near and (find_cues(sentence.folded) - claim_cues or cuts_word(claim.text, sentence.folded)):
+            if is_near and (find_cues(sentence.folded) - claim_cues or cuts_last_word(claim.text, sentence.folded)):
                 return text.text[sentence.start : sentence.end]
     return ""
 

@@ -32,7 +32,7 @@ _SENTENCE_END = re.compile(r"[.。!！?？][\"”’」』)）]*\s*$")
 class ListRemoval:
     """Finds the lines of a text that only list its sources, or introduce such a list.
 
-    `sources` are the lists that are no further reading. If `list_pending`, the text is still being
+    `sources` are the lists that are no further reading. If `is_list_pending`, the text is still being
     written, and its last lines may be the beginning of a list.
     """
 
@@ -44,10 +44,10 @@ class ListRemoval:
         marks: Sequence[CitationMark],
         entry_sources: EntrySources,
         *,
-        list_pending: bool,
+        is_list_pending: bool,
     ) -> None:
         self._report, self._lists, self._sources, self._marks = report, lists, sources, marks
-        self._entry_sources, self._list_pending = entry_sources, list_pending
+        self._entry_sources, self._is_list_pending = entry_sources, is_list_pending
 
     def lines_to_remove(self) -> set[int]:
         """Return the numbers of the lines to remove: lists of sources without other content, and
@@ -60,7 +60,7 @@ class ListRemoval:
                 removed |= self._entry_lines(entry)
         for source_list in self._sources:
             removed |= self._list_lines(source_list, text_cites=cites)
-        if self._list_pending:
+        if self._is_list_pending:
             removed |= self._unfinished_list_lines(removed)
         return removed | self._introduction_lines(removed)
 
@@ -90,7 +90,7 @@ class ListRemoval:
         headed = self._report.line_number(source_list.entries[0].start) != source_list.line
         cited = any(self._entry_sources.is_cited(entry) for entry in source_list.entries)
         cited = cited or (self._entry_sources.needs_list and all(e.kind == "number" for e in source_list.entries))
-        if self._list_pending and headed and self._marks:
+        if self._is_list_pending and headed and self._marks:
             sources = source_list.entries
         elif cited:
             within = headed and not _is_headed_notes(source_list, self._report)

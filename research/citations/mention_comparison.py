@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 
 from research.citations.figure_check import TIME_KINDS
-from research.citations.mentions import FRAME_KINDS, MAX_ADJACENT_WEIGHT, FigureSentence, Mention, token_weight
+from research.citations.mentions import IDENTIFYING_KINDS, MAX_ADJACENT_WEIGHT, FigureSentence, Mention, token_weight
 from research.citations.qualifiers import has_exclusive_qualifiers, qualifier_group
 from research.core.text.quantities import Measure, are_compatible, measures_agree
 from research.core.text.tokenizer import has_han
@@ -41,7 +41,7 @@ def is_same_quantity(first: Mention, second: Mention, titles: Sequence[frozenset
     return (
         _word_overlap(first.sentence, second.sentence) >= min_overlap
         and len(set(_qualifier_pairs(first, second))) == 1
-        and not _has_other_frame(first, second)
+        and not _has_other_context(first, second)
         and not _has_other_precision(first, second)
         and _has_same_attribute(first, second)
         and _has_same_names(first.sentence, second.sentence)
@@ -77,10 +77,10 @@ def _qualifier_pairs(first: Mention, second: Mention) -> tuple[frozenset[str], f
     "Future" counts as a plan beside a plan, and is dropped otherwise. A qualifier of one figure
     also applies to the other if it stands in an earlier clause there.
     """
-    return _normalized_qualifiers(first, second), _normalized_qualifiers(second, first)
+    return _normalised_qualifiers(first, second), _normalised_qualifiers(second, first)
 
 
-def _normalized_qualifiers(first: Mention, second: Mention) -> frozenset[str]:
+def _normalised_qualifiers(first: Mention, second: Mention) -> frozenset[str]:
     is_planned = "future" in first.qualifiers and "plan" in second.qualifiers
     qualifiers = first.qualifiers | (first.earlier_qualifiers & second.qualifiers)
     return qualifiers - {"future", "total"} | frozenset(["plan"] * is_planned)
@@ -88,7 +88,9 @@ def _normalized_qualifiers(first: Mention, second: Mention) -> frozenset[str]:
 
 def _has_other_time(first: Mention, second: Mention) -> bool:
     """Return whether two figures have different days, editions or lines, or only one has a date."""
-    if any(_has_rival_figures(kind, first, second) for kind in first.frame_kinds & second.frame_kinds):
+    if any(
+        _has_conflicting_figures(kind, first, second) for kind in first.identifying_kinds & second.identifying_kinds
+    ):
         return True
     return first.has_date_in_clause != second.has_date_in_clause
 
@@ -127,14 +129,14 @@ def _is_bare_year(measure: Measure) -> bool:
     return measure.is_date and measure.date_parts[1] is None
 
 
-def _has_other_frame(first: Mention, second: Mention) -> bool:
+def _has_other_context(first: Mention, second: Mention) -> bool:
     """Return whether other figures of the two sentences show that they are about two things.
 
     Such figures are a different time or number of an event, a different number behind a name, a
     date or such a number on one side only, and for a date any other figure.
     """
-    kinds = first.other_kinds if first.measure.is_date else first.frame_kinds
-    if any(_has_rival_figures(kind, first, second) for kind in kinds & second.other_kinds):
+    kinds = first.other_kinds if first.measure.is_date else first.identifying_kinds
+    if any(_has_conflicting_figures(kind, first, second) for kind in kinds & second.other_kinds):
         return True
     if (
         _misses_number(first, second)
@@ -142,8 +144,10 @@ def _has_other_frame(first: Mention, second: Mention) -> bool:
         or _has_other_part(first.sentence, second.sentence)
     ):
         return True
-    frame_kinds = [{m.kind for m in mention.others} & {"date", "edition", "ordinal"} for mention in (first, second)]
-    return frame_kinds[0] != frame_kinds[1] and not _shares_figure(first, second)
+    identifying_kinds = [
+        {m.kind for m in mention.other_measures} & {"date", "edition", "ordinal"} for mention in (first, second)
+    ]
+    return identifying_kinds[0] != identifying_kinds[1] and not _shares_figure(first, second)
 
 
 def _has_other_part(first: FigureSentence, second: FigureSentence) -> bool:
@@ -151,20 +155,20 @@ def _has_other_part(first: FigureSentence, second: FigureSentence) -> bool:
 
     This includes opening phrases that share a word and each have another one.
     """
-    years = {*first.years.values()}, {*second.years.values()}
+    years = {*first.identifying_years.values()}, {*second.identifying_years.values()}
     if any(a and b and not a & b for a, b in (years, (first.phases, second.phases))):
         return True
     a, b = first.opening_words, second.opening_words
     return bool(a & b and a - second.tokens and b - first.tokens)
 
 
-def _has_rival_figures(kind: str, first: Mention, second: Mention) -> bool:
+def _has_conflicting_figures(kind: str, first: Mention, second: Mention) -> bool:
     """Return whether both sentences have other figures of a kind, none of which agree."""
     pairs = [
         (a, b)
-        for a in _measures_of_kind(kind, first.others)
-        for b in _measures_of_kind(kind, second.others)
-        if (_shares_date_part(a, b) if a.is_date else kind in FRAME_KINDS | TIME_KINDS or a.unit == b.unit)
+        for a in _measures_of_kind(kind, first.other_measures)
+        for b in _measures_of_kind(kind, second.other_measures)
+        if (_shares_date_part(a, b) if a.is_date else kind in IDENTIFYING_KINDS | TIME_KINDS or a.unit == b.unit)
     ]
     return bool(pairs) and not any(are_compatible(a, b) for a, b in pairs)
 
@@ -193,7 +197,7 @@ def _measures_of_kind(kind: str, measures: Iterable[Measure]) -> Iterator[Measur
 
 def _shares_figure(first: Mention, second: Mention) -> bool:
     """Return whether the sentences share another figure."""
-    return any(a.kind and measures_agree(a, b) for a in first.others for b in second.others)
+    return any(a.kind and measures_agree(a, b) for a in first.other_measures for b in second.other_measures)
 
 
 def _has_other_precision(first: Mention, second: Mention) -> bool:
@@ -205,7 +209,9 @@ def _has_other_precision(first: Mention, second: Mention) -> bool:
         return True
     if are_compatible(a, b):
         return False
-    return any(measures_agree(a, m) for m in second.others) or any(measures_agree(b, m) for m in first.others)
+    return any(measures_agree(a, m) for m in second.other_measures) or any(
+        measures_agree(b, m) for m in first.other_measures
+    )
 
 
 def _has_same_names(first: FigureSentence, second: FigureSentence) -> bool:

@@ -20,8 +20,8 @@ from research.core.text.tokenizer import HAN_RANGES, STOP_WORDS, has_han
 
 MAX_SENTENCE_CHARS = 1_000  # longer sentences are skipped
 MAX_ADJACENT_WEIGHT = 4  # Han characters beside a figure that describe it, or half as many words
-FRAME_KINDS = frozenset({"date", "ordinal", "edition", "line"})  # figures that identify one of several things
-_FRAME_OR_TIME_KINDS = FRAME_KINDS | TIME_KINDS
+IDENTIFYING_KINDS = frozenset({"date", "ordinal", "edition", "line"})  # figures that identify one of several things
+_IDENTIFYING_OR_TIME_KINDS = IDENTIFYING_KINDS | TIME_KINDS
 RETRACTING_CUES = frozenset({"denial", "rumour", "condition", "question"})
 
 # Breaks within a sentence: the joints of search results and of tables.
@@ -58,7 +58,7 @@ class FigureSentence:
         return self.tokens | {token for token, _ in self.counted_words}
 
     @cached_property
-    def linking_words(self) -> tuple[tuple[int, int], ...]:
+    def linking_spans(self) -> tuple[tuple[int, int], ...]:
         """Ranges of words that only link a figure to its subject, or that are compared
         separately."""
         qualifiers = ((a, b) for name, a, b in find_qualifiers(self.folded) if qualifier_group(name) == "real")
@@ -71,7 +71,7 @@ class FigureSentence:
         return tuple(
             (token, at)
             for token, at in (*self.content, *self.counted_words)
-            if token not in names and not any(start <= at < end for start, end in self.linking_words)
+            if token not in names and not any(start <= at < end for start, end in self.linking_spans)
         )
 
     @cached_property
@@ -94,7 +94,7 @@ class FigureSentence:
         return frozenset[str]().union(*self.latin_name_words, han_names)
 
     @cached_property
-    def years(self) -> dict[int, str]:
+    def identifying_years(self) -> dict[int, str]:
         """Years that identify one of several things, as in "the 2021 census", by offset."""
         return {match.start(1): match[1] for match in _IDENTIFYING_YEAR.finditer(self.folded)}
 
@@ -143,36 +143,36 @@ class Mention:
         return self.measure.kind, self.counted_noun
 
     @cached_property
-    def others(self) -> tuple[Measure, ...]:
+    def other_measures(self) -> tuple[Measure, ...]:
         """The other figures of the sentence."""
         return tuple(other for other in self.sentence.measures if other is not self.measure)
 
     @cached_property
     def other_kinds(self) -> frozenset[str]:
         """Kinds of the other figures of the sentence."""
-        return frozenset(other.kind for other in self.others)
+        return frozenset(other.kind for other in self.other_measures)
 
     @cached_property
-    def frame_kinds(self) -> frozenset[str]:
+    def identifying_kinds(self) -> frozenset[str]:
         """Kinds of the other figures that give a time or identify one of several things."""
-        return self.other_kinds & _FRAME_OR_TIME_KINDS
+        return self.other_kinds & _IDENTIFYING_OR_TIME_KINDS
 
     @cached_property
     def has_date_in_clause(self) -> bool:
         """True if the clause of the figure contains a date."""
-        start, end = self.clause
-        return any(m.is_date and start <= m.start < end for m in self.others)
+        start, end = self.clause_span
+        return any(m.is_date and start <= m.start < end for m in self.other_measures)
 
     @cached_property
     def clause_start_text(self) -> str:
         """Text of the clause before the figure."""
-        return self.sentence.folded[self.clause[0] : self.measure.start]
+        return self.sentence.folded[self.clause_span[0] : self.measure.start]
 
     @cached_property
     def numbered_words(self) -> dict[str, set[float]]:
         """Words, or Han characters, directly before other bare numbers, with those numbers."""
         numbers_by_word: dict[str, set[float]] = {}
-        for m in self.others:
+        for m in self.other_measures:
             match = _WORD_BEFORE.search(self.sentence.folded, 0, m.start) if not m.kind else None
             if match and match[1] not in STOP_WORDS:
                 numbers_by_word.setdefault(match[1], set()).add(m.low)
@@ -214,8 +214,8 @@ class Mention:
             for token, at in self.sentence.informative_words
             if not m.start <= at < m.end
         ]
-        start, end = self.clause
-        search_start = max((o.end for o in self.others if o.end <= m.start), default=m.start)
+        start, end = self.clause_span
+        search_start = max((o.end for o in self.other_measures if o.end <= m.start), default=m.start)
         start = max(
             (link.end() for link in _CONJUNCTION.finditer(self.sentence.folded, search_start, m.start)), default=start
         )
@@ -242,8 +242,8 @@ class Mention:
         back to the nearest clause that has a figure.
         """
         text, m = self.sentence.folded, self.measure
-        start, end = self.clause
-        for other in self.others:
+        start, end = self.clause_span
+        for other in self.other_measures:
             if other.family == m.family:
                 start = max(start, other.end) if other.end <= m.start else start
                 end = min(end, other.start) if other.start >= m.end else end
@@ -258,15 +258,18 @@ class Mention:
         start = max(
             (
                 o.end
-                for o in self.others
-                if o.kind and o.kind not in _FRAME_OR_TIME_KINDS and not o.is_date and o.end <= self.clause[0]
+                for o in self.other_measures
+                if o.kind
+                and o.kind not in _IDENTIFYING_OR_TIME_KINDS
+                and not o.is_date
+                and o.end <= self.clause_span[0]
             ),
             default=0,
         )
-        return qualifiers_in(self.sentence.folded[start : self.clause[0]])
+        return qualifiers_in(self.sentence.folded[start : self.clause_span[0]])
 
     @cached_property
-    def clause(self) -> tuple[int, int]:
+    def clause_span(self) -> tuple[int, int]:
         """Range of the clause of the figure, between commas."""
         text, m = self.sentence.folded, self.measure
         start = max((comma.end() for comma in CLAUSE_END_PATTERN.finditer(text, 0, m.start)), default=0)
@@ -337,19 +340,19 @@ def _figure_sentence(text: TokenizedText, sentence: TokenizedSentence) -> Figure
 
 
 def _is_exact(measure: Measure) -> bool:
-    is_time_or_frame = not measure.is_date and measure.kind in TIME_KINDS | FRAME_KINDS
+    is_time_or_identifying = not measure.is_date and measure.kind in TIME_KINDS | IDENTIFYING_KINDS
     return (
         measure.low == measure.high
         and measure.bound in ("", "about")
         and not measure.is_small_word
-        and not is_time_or_frame
+        and not is_time_or_identifying
     )
 
 
 def _counted_noun(sentence: FigureSentence, measure: Measure) -> str:
     if measure.kind:
         return measure.unit if measure.kind == "count" else ""
-    if measure.start in sentence.years:
+    if measure.start in sentence.identifying_years:
         return ""
     before = _WORD_BEFORE.search(sentence.folded, 0, measure.start)
     if before and before[1] not in STOP_WORDS and sentence.original[before.start(1)].isupper():  # part of a name

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from research.citations.formulas import FormulaStore
 from research.citations.known_sources import KnownSources
-from research.citations.mark_normalization import normalize_marks
+from research.citations.mark_normalisation import normalise_marks
 from research.citations.markdown_parser import PRIVATE_CHARS, limit_nesting, sanitize, split_fences
 from research.citations.placement import CITE_PLACEHOLDER, cite_placeholder, place_citations, placeholder_index
 from research.citations.reference_resolution import Meaning, ResolvedText, resolve_references
@@ -88,7 +88,7 @@ def parse_model_markdown(
     titles: Mapping[str, PassageReference] = MappingProxyType({}),
     *,
     is_partial: bool = False,
-    list_pending: bool = False,
+    is_list_pending: bool = False,
 ) -> tuple[Span, ...]:
     """Convert a model's Markdown to spans; each span ends where its citations stand.
 
@@ -97,14 +97,14 @@ def parse_model_markdown(
     the text's own list of sources, which is removed. Any other citation or link is removed and
     makes its span `unsourced`. Punctuation behind a citation moves in front of it, and a citation
     in front of a sentence moves to its end. If `is_partial`, the text may break off: a tail that
-    may still become a citation, a link or a table is removed. If `list_pending`, the text is still
+    may still become a citation, a link or a table is removed. If `is_list_pending`, the text is still
     being written, and a number that its list may explain later does not make a span `unsourced`.
     """
     text = limit_nesting(sanitize(text))
     text = _remove_outer_fence(trim_unfinished(text) if is_partial else text, is_partial=is_partial).strip("\n")
     text = _TEXT_AFTER_FENCE.sub(r"\1\n\2", text)
-    scanner, formulas = _CitationScanner(handles, urls, titles, list_pending=list_pending), FormulaStore()
-    text = "".join(block if fenced else formulas.hide(normalize_marks(block)) for fenced, block in split_fences(text))
+    scanner, formulas = _CitationScanner(handles, urls, titles, is_list_pending=is_list_pending), FormulaStore()
+    text = "".join(block if fenced else formulas.hide(normalise_marks(block)) for fenced, block in split_fences(text))
     blocks = [
         scanner.scan_code(block) if fenced else scanner.scan_prose(block)
         for fenced, block in split_fences(scanner.resolve_list(text).strip("\n"))
@@ -121,11 +121,11 @@ class _CitationScanner:
         urls: Mapping[str, PassageReference],
         titles: Mapping[str, PassageReference],
         *,
-        list_pending: bool,
+        is_list_pending: bool,
     ) -> None:
         self._handles = {handle.lower(): cite for handle, cite in handles.items()}
         self._urls, self._titles = urls, titles
-        self._list_pending = list_pending
+        self._is_list_pending = is_list_pending
         self._citations: list[Meaning] = []  # None: not a gathered source
         self._resolved_list = ResolvedText("")
         self._numbers_are_citations = False  # whether linked numbers count from 1
@@ -136,7 +136,7 @@ class _CitationScanner:
         numbers = {int(number) for number in _NUMBER_LINK.findall(text)}
         self._numbers_are_citations = numbers == set(range(1, len(numbers) + 1))
         self._resolved_list = resolve_references(
-            text, gathered, self._add_placeholders, list_pending=self._list_pending
+            text, gathered, self._add_placeholders, is_list_pending=self._is_list_pending
         )
         return self._resolved_list.text
 
@@ -274,7 +274,7 @@ class _CitationScanner:
             return bracket_text
         address = html.unescape(target["angled"] or target["plain"] or "").strip()
         cite = self._urls.get(url_identity(address))
-        if handles or (meanings and not may_be_count) or _KEY_MARKER.fullmatch(_normalize_mark(bracket_text)):
+        if handles or (meanings and not may_be_count) or _KEY_MARKER.fullmatch(_normalise_mark(bracket_text)):
             return opener[:-1] + self._add_placeholders(handles or [cite])
         if cite:  # the address names the source, so unsourced marks in the link text are dropped
             meaning_by_mark = {
@@ -289,7 +289,7 @@ class _CitationScanner:
         For the number of a link the result is [None], because the address of the link names the
         source.
         """
-        content = _LOCATOR_SUFFIX.sub("", _CREDIT_PREFIX.sub("", _normalize_mark(bracket_text)))
+        content = _LOCATOR_SUFFIX.sub("", _CREDIT_PREFIX.sub("", _normalise_mark(bracket_text)))
         if _KEY_MARKER.fullmatch(content):
             keys = re.findall(_CITATION_KEY, content)
             return [self._handles.get(key.lower()) for key in keys]
@@ -302,10 +302,10 @@ class _CitationScanner:
         if not _FOREIGN_MARK.fullmatch(content):
             return []
         meanings = [None] if is_link else self._resolved_list.meanings_of(content)
-        return ["pending" if self._list_pending and cite is None else cite for cite in meanings]
+        return ["pending" if self._is_list_pending and cite is None else cite for cite in meanings]
 
 
-def _normalize_mark(bracket_text: str) -> str:
+def _normalise_mark(bracket_text: str) -> str:
     """Normalise the content of brackets: no emphasis, width variants, entities or hidden
     characters."""
     if len(bracket_text) > _MAX_MARK_CHARS or re.search(r"\n[ \t]*[^\s\d@,;，；、]", bracket_text):

@@ -82,15 +82,15 @@ class ResolvedText(NamedTuple):
 
 
 def resolve_references(
-    text: str, known: KnownSources, make_placeholder: PlaceholderFactory, *, list_pending: bool = False
+    text: str, known: KnownSources, make_placeholder: PlaceholderFactory, *, is_list_pending: bool = False
 ) -> ResolvedText:
     """Replace the marks that point into the text's own list of sources, and remove that list.
 
-    `make_placeholder` returns the placeholder for the meanings of a mark. If `list_pending`, the
+    `make_placeholder` returns the placeholder for the meanings of a mark. If `is_list_pending`, the
     text is still being written and its list may follow: lines that look like the beginning of a
     list are removed, and a mark without a known source is "pending".
     """
-    return _Resolver(_split_inline_lists(text), known, make_placeholder, list_pending=list_pending).resolve()
+    return _Resolver(_split_inline_lists(text), known, make_placeholder, is_list_pending=is_list_pending).resolve()
 
 
 def _split_inline_lists(text: str) -> str:
@@ -126,9 +126,14 @@ class _Resolver:
     """Resolution of the marks of one text."""
 
     def __init__(
-        self, text: str, known: KnownSources, make_placeholder: PlaceholderFactory, *, list_pending: bool
+        self, text: str, known: KnownSources, make_placeholder: PlaceholderFactory, *, is_list_pending: bool
     ) -> None:
-        self.text, self.known, self.make_placeholder, self.list_pending = text, known, make_placeholder, list_pending
+        self.text, self.known, self.make_placeholder, self.is_list_pending = (
+            text,
+            known,
+            make_placeholder,
+            is_list_pending,
+        )
         self._report = ParsedReport(text)
         self._lists = SourceLists(self._report)
         self._marks = CitationMarks(self._report, self._lists)
@@ -139,12 +144,12 @@ class _Resolver:
             if not source_list.is_further_reading
             and not has_only_remarks(source_list, self._report, self._entry_sources)
         ]
-        self._unknown: Meaning = "pending" if self.list_pending else None
+        self._unknown: Meaning = "pending" if self.is_list_pending else None
 
     def resolve(self) -> ResolvedText:
         changes = [*self._replacements()]
         args = self._report, self._lists, self._sources, self._marks.marks, self._entry_sources
-        removed_lines = ListRemoval(*args, list_pending=self.list_pending).lines_to_remove()
+        removed_lines = ListRemoval(*args, is_list_pending=self.is_list_pending).lines_to_remove()
         kept_changes = [c for c in changes if self._report.line_number(c[0]) not in removed_lines]
         lines = self._report.lines
         removed = [(lines[n - 1].start, lines[n - 1].end + 1, "") for n in removed_lines]
@@ -336,7 +341,7 @@ class _Resolver:
             if self._lists.contains(match.start()):
                 continue
             cites = self._entry_sources.cite(self._entries_with_number(match[1], match.start()))
-            if cites or self.list_pending:
+            if cites or self.is_list_pending:
                 yield *match.span(), self.make_placeholder(cites or [self._unknown])
         for match in _NUMBERED_SOURCE.finditer(plain):
             word, number = match[1] or match[3], match[2] or match[4]

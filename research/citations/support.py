@@ -108,7 +108,7 @@ class AnswerSupport(Record):
         """The sentences that are marked in the text."""
         return tuple(sentence for sentence in self.sentences if sentence.is_doubtful)
 
-    def citing(self, number: int) -> tuple[CheckedSentence, ...]:
+    def sentences_citing(self, number: int) -> tuple[CheckedSentence, ...]:
         """Return the sentences that cite a source."""
         return tuple(s for s in self.sentences if number in s.numbers)
 
@@ -230,7 +230,7 @@ def _apply_ruling(sentence: CheckedSentence, ruling: ModelVerdict) -> CheckedSen
     return sentence.model_copy(update=update)
 
 
-def small_margin(sentence: CheckedSentence, cited: CitedAnswer) -> float | None:
+def narrow_margin(sentence: CheckedSentence, cited: CitedAnswer) -> float | None:
     """Return how little a supported sentence exceeds the threshold of support.
 
     None if the sentence is not supported or the margin is larger than `SMALL_MARGIN`.

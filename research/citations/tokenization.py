@@ -84,7 +84,7 @@ def tokenize_text(text: str, as_one_sentence: bool = False) -> TokenizedText:
     text = text[:MAX_CHARS]
     folded = fold_text(replace_soft_breaks(text))
     matches = [*_TOKEN.finditer(folded)]
-    tokens = tuple(_normalize_token(match[0]) for match in matches)
+    tokens = tuple(_normalise_token(match[0]) for match in matches)
     starts = tuple(match.start() for match in matches)
     spans = [(0, len(text))] if as_one_sentence else [*_sentence_spans(replace_soft_breaks(text))]
     sentences = tuple(
@@ -100,7 +100,7 @@ def tokenize_text(text: str, as_one_sentence: bool = False) -> TokenizedText:
 
 
 @lru_cache(100_000)
-def _normalize_token(word: str) -> str:
+def _normalise_token(word: str) -> str:
     if word[0].isdigit():
         return re.sub(r"^0+(?=\d)", "", word.replace(",", ""))
     return word if has_han(word) or len(word) > MAX_WORD_CHARS else stem(word.replace("’", "'"))

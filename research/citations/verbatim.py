@@ -58,7 +58,7 @@ def find_verbatim_sentence(claim: str, passage: str) -> tuple[int, int] | None:
     return match.span("said") if match else None
 
 
-def cuts_word(claim: str, passage: str) -> bool:
+def cuts_last_word(claim: str, passage: str) -> bool:
     """Return whether the passage contains the claim only with its last word or number cut short."""
     words = _claim_pattern(claim, passage)
     folded = _fold(passage)[0]

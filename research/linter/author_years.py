@@ -38,7 +38,7 @@ class AuthorYears:
         return [entry for entry in entries if _is_by_author(names, entry.text)]
 
 
-def name_author(mark: CitationMark, text: str) -> str:
+def find_author(mark: CitationMark, text: str) -> str:
     """Return the author before a year in brackets: "Smith et al. (2019)", "Smith (2019)
     found"; or ""."""
     before, _, year = mark.id.rpartition("|")

@@ -17,10 +17,10 @@ from research.citations.styles.citation_mark import CitationMark
 from research.citations.styles.marks import CitationMarks
 from research.citations.styles.parsed_report import MarkdownLine, ParsedReport
 from research.citations.styles.source_lists import ListEntry, SourceList, SourceLists
-from research.citations.styles.web_addresses import address_key, find_problem
+from research.citations.styles.web_addresses import address_key, find_address_problem
 from research.core.text.numbers import HAN_NUMERALS
 from research.core.text.tokenizer import HAN_RANGES
-from research.linter.author_years import YEAR, AuthorYears, name_author
+from research.linter.author_years import YEAR, AuthorYears, find_author
 
 FlawTuple = tuple[str, int, str, str]
 
@@ -280,7 +280,7 @@ class LintChecks:
             if self._author_years.find_entries(mark):
                 continue
             if mark.id.startswith("\x00"):
-                if author := name_author(mark, self._report.prose):
+                if author := find_author(mark, self._report.prose):
                     yield "dangling", mark.start, author, ""
             elif not mark.needs_entry:
                 yield "dangling", mark.start, mark.id.replace("|", ", "), ""
@@ -350,7 +350,7 @@ class LintChecks:
         for url, offset in addresses:
             if (location := (self._report.line_number(offset), url)) not in seen:
                 seen.add(location)
-                if kind := find_problem(url):
+                if kind := find_address_problem(url):
                     yield kind, offset, (url if len(url) <= 80 else url[:79] + "…") or "( )", ""
 
     def _malformed_flaws(self) -> Iterator[FlawTuple]:

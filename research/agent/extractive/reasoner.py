@@ -18,8 +18,8 @@ from research.agent.extractive.finding_spans import (
     cell_spans,
     findings_with_evidence,
     has_result_type,
-    is_failed,
-    is_unclear,
+    have_all_failed,
+    needs_clarification,
     place_spans,
     row_spans,
     to_span,
@@ -28,9 +28,11 @@ from research.agent.extractive.follow_up import find_unresolved, make_standalone
 from research.agent.extractive.greetings import is_greeting
 from research.agent.extractive.part_queries import (
     GENERAL_REQUEST,
+    clause_with_subject,
+    clause_without_subject,
     comparable_rows,
     group_parts,
-    is_general,
+    is_general_request,
     map_tasks,
     merge_place_parts,
     name_in_language,
@@ -38,8 +40,6 @@ from research.agent.extractive.part_queries import (
     query_words,
     sources_by_query_type,
     synonyms,
-    with_subject,
-    without_subject,
 )
 from research.agent.extractive.question_parts import parse_question
 from research.agent.extractive.quote_selection import Quote, is_answered, select_quotes
@@ -69,7 +69,7 @@ from research.sources import registry
 from research.storage.sqlite_files import StoreError
 from research.tables.column_inference import infer_column
 
-ReadabilityCheck = Callable[[str, str, str, str], Awaitable[bool]]
+AnswerabilityCheck = Callable[[str, str, str, str], Awaitable[bool]]
 MAX_LISTED_QUERIES = 6  # in the notice that nothing was found
 MAX_ATTEMPTS_PER_PART = 4  # new tasks for a part in a round
 _MAX_TITLE_CHARS = 60  # longer titles of sections are cut
@@ -78,7 +78,7 @@ _MAX_TITLE_CHARS = 60  # longer titles of sections are cut
 def _one_sentence_draft(
     kind: Literal["missing", "notice"], question: Question, message_key: str, **words: str
 ) -> Draft:
-    """Make a draft of one sentence."""
+    """Make a draft that consists of one message; `words` fill its placeholders."""
     span = Span(kind=kind, text=message(message_key, question.language, **words))
     return Draft(spans=(span,), author=message("digest.author", question.language))
 
@@ -86,17 +86,17 @@ def _one_sentence_draft(
 class ExtractiveReasoner:
     """Plans, reflects and answers by rules over the analyst's own documents."""
 
-    def __init__(self, corpus: Corpus, can_read: ReadabilityCheck | None = None, owner: str = "") -> None:
+    def __init__(self, corpus: Corpus, can_answer: AnswerabilityCheck | None = None, owner: str = "") -> None:
         """Use a corpus and, optionally, a check of whether a source can answer a question.
 
-        `can_read` takes the name of the source, the question, the name of a database and an owner.
-        Without it every source gets the question.
+        `can_answer` takes the name of the source, the question, the name of a database and the
+        owner of the run. Without it every source gets the question.
         """
-        self._corpus, self._can_read, self._owner = corpus, can_read, owner
+        self._corpus, self._can_answer, self._owner = corpus, can_answer, owner
 
     def for_owner(self, owner: str) -> ExtractiveReasoner:
         """Return the reasoner for the runs of an owner."""
-        return ExtractiveReasoner(self._corpus, self._can_read, owner)
+        return ExtractiveReasoner(self._corpus, self._can_answer, owner)
 
     async def plan(self, inputs: ReasonerInput) -> Plan | Draft:
         question, options = inputs.question, inputs.options
@@ -118,7 +118,7 @@ class ExtractiveReasoner:
         tasks = list(map_tasks(question, parts, map_sources, options))
         notes: list[str] = []
         for source in sources_by_query_type("question", options):
-            queries = await self._readable_questions(source, question, parts, options)
+            queries = await self._answerable_queries(source, question, parts, options)
             for query, part in queries.items():
                 number = f"1.{len(tasks) + 1}"
                 tasks.append(Task(id=number, source=source, query=query, part=part))
@@ -141,26 +141,25 @@ class ExtractiveReasoner:
             Part(id=f"p{n}", subject=subject, text=text) for n, (subject, text) in enumerate(dict.fromkeys(clauses), 1)
         ]
 
-    async def _readable_questions(
+    async def _answerable_queries(
         self, source: str, question: Question, parts: Sequence[Part], options: RunOptions
     ) -> dict[str, str]:
-        """Build the queries for a source that accepts a whole question, and the part that each
-        serves.
+        """Build the queries for a source that accepts a whole question, with the part that each serves.
 
         The query is the whole question if the source can answer it, else the parts that it can
         answer. A source that is the only one always gets the question, so that it can report why it
         has no answer.
         """
         whole = {question.text: parts[0].id}
-        if set(options.sources) == {source} or self._can_read is None:
+        if set(options.sources) == {source} or self._can_answer is None:
             return whole
-        if await self._can_read(source, question.text, options.database, self._owner):
+        if await self._can_answer(source, question.text, options.database, self._owner):
             return whole
-        part_queries = {with_subject(part): part.id for part in parts}
+        part_queries = {clause_with_subject(part): part.id for part in parts}
         return {
             query: part
             for query, part in part_queries.items()
-            if await self._can_read(source, query, options.database, self._owner)
+            if await self._can_answer(source, query, options.database, self._owner)
         }
 
     def _is_already_answered(self, question: Question, parts: Sequence[Part]) -> bool:
@@ -170,7 +169,7 @@ class ExtractiveReasoner:
 
     def _build_task(self, question: Question, group: Sequence[Part], source: str, number: int) -> Task:
         first = group[0]
-        words = [word for part in group if not is_general(part.text) for word in query_words(part)]
+        words = [word for part in group if not is_general_request(part.text) for word in query_words(part)]
         query = " ".join(dict.fromkeys([first.subject, *words])).strip()
         names = self._required_names(first.subject, question.text)
         return Task(id=f"1.{number}", source=source, query=query, part=first.id, subject=names)
@@ -227,7 +226,7 @@ class ExtractiveReasoner:
                     yield task
 
     def _is_tried(self, question: Question, part: Part, findings: Sequence[Finding]) -> bool:
-        """Return whether a query had all words of a part, possibly with those of other parts."""
+        """Return whether a query of the findings had all words of a part, even among others."""
         words, names = set(query_words(part)), self._required_names(part.subject, question.text)
         return any(f.task.subject == names and words <= set(f.task.query.split()) for f in findings)
 
@@ -250,7 +249,7 @@ class ExtractiveReasoner:
         if other in self._corpus.languages():
             languages.insert(0, (other, "other language"))
         for language, why in languages:
-            forms = synonyms(without_subject(part), language)
+            forms = synonyms(clause_without_subject(part), language)
             if forms:
                 query = " ".join([name_in_language(names, part.subject, language), *forms])
                 yield Task(id="", source="", query=query.strip(), part=part.id, subject=names, why=why)
@@ -340,7 +339,9 @@ class ExtractiveReasoner:
             source_info = registry.get_source(source)
             if source_info.query_type != "words":  # databases are also asked for the whole row
                 heading = Part(id="", subject=row.name, text=column.name)
-                queries = [row.full_name] if source_info.query_type == "place" else [with_subject(heading), row.name]
+                queries = (
+                    [row.full_name] if source_info.query_type == "place" else [clause_with_subject(heading), row.name]
+                )
                 all_tasks += (Task(id="", source=source, query=query, language=question.language) for query in queries)
                 continue
             words = dict.fromkeys([row.full_name, *query_words(part)])
@@ -404,7 +405,7 @@ class ExtractiveReasoner:
         if quotes and not (rows or places or is_answered(*self.search_terms(part, question.text), quotes)):
             yield Span(kind="missing", text=message("digest.nearest", question.language), part=part.id)
         yield from (to_span(quote, part) for quote in quotes)
-        clarifications = [f.message for f in findings if f.task.part == part.id and is_unclear(f)]
+        clarifications = [f.message for f in findings if f.task.part == part.id and needs_clarification(f)]
         for text in dict.fromkeys(clarifications):
             yield Span(kind="missing", text=text, part=part.id)
         own_findings = [f for f in findings if f.task.part == part.id and has_result_type("places", f)]
@@ -422,14 +423,17 @@ class ExtractiveReasoner:
         is_searched = any(finding.task.part == part.id for finding in findings)
         if not is_searched and not self._is_tried(question, part, findings):
             return "digest.unsearched"
-        return "digest.failed" if is_failed(part, findings) else "digest.missing"
+        return "digest.failed" if have_all_failed(part, findings) else "digest.missing"
 
     def _select_quotes(self, question: Question, part: Part, findings: Sequence[Finding]) -> tuple[Quote, ...]:
         documents = [finding for finding in findings if has_result_type("quotes", finding)]
         return select_quotes(*self.search_terms(part, question.text), documents)
 
     def search_terms(self, part: Part, question: str) -> tuple[str, tuple[str, ...], bool]:
-        """Return the search text of a part, its subject's names, and whether one is required."""
+        """Return the text of a part, the names of its subject, and whether one of them is required.
+
+        These are the first arguments of `select_quotes` and `is_answered`.
+        """
         names = self._required_names(part.subject, question)
-        text = "" if is_general(part.text) else part.text
+        text = "" if is_general_request(part.text) else part.text
         return text, names or (part.subject,), bool(names)

@@ -64,7 +64,7 @@ class ModelCitationChecker:
     def author(self, options: RunOptions) -> str:
         return str(self._judging_model(options) or "")
 
-    def is_single_claim_only(self, options: RunOptions) -> bool:
+    def is_limited_to_one_claim(self, options: RunOptions) -> bool:
         model = self._judging_model(options)
         return model is not None and is_yes_no_model(model)
 

@@ -24,7 +24,7 @@ MAX_TITLE_CHARS = 60  # longer titles are cut
 _OUTPUT_LIMIT_FAILURE = Failure(stage="write", reason="cut off", message="the model reached its output limit")
 
 
-def require_text(listing: MaterialListing, chat: Chat) -> None:
+def require_material(listing: MaterialListing, chat: Chat) -> None:
     """Check that the prompt of a model shows any material.
 
     Raises:
@@ -55,7 +55,7 @@ def build_draft(
     author: str,
 ) -> Draft:
     """Build a draft from a model's text, with notices on its ending, gaps and omitted material."""
-    ending = describe_ending(reply, language)
+    ending = ending_draft(reply, language)
     spans = [*parse_reply(reply, listing, findings), *ending.spans]
     if not any(span.cites for span in spans):
         spans.insert(0, Span(kind="notice", text=message("draft.uncited", language)))
@@ -101,7 +101,7 @@ def omission_notices(listing: MaterialListing, author: str, language: Language) 
     return (Span(kind="notice", text=translate("too long", author=author, what=joined)),)
 
 
-def describe_ending(reply: ModelReply, language: Language) -> Draft:
+def ending_draft(reply: ModelReply, language: Language) -> Draft:
     """Return a notice and a failure for a text that was cut off; an empty draft if it is whole."""
     if reply.error:
         notice = Span(kind="notice", text=message("draft.broken", language))

@@ -16,12 +16,12 @@ from pydantic import model_validator
 from research.agent.llm import prompts
 from research.agent.llm.draft_assembly import (
     build_draft,
-    describe_ending,
+    ending_draft,
     fallback_draft,
     no_source_spans,
     parse_reply,
     quotes_draft,
-    require_text,
+    require_material,
 )
 from research.agent.llm.explore import ToolLoop
 from research.agent.llm.material import MaterialListing, fit_material, has_citable_material
@@ -54,7 +54,7 @@ from research.models.chat import Chat
 from research.models.clients import ModelClients
 from research.models.prompting import Prompt
 from research.models.roles import ModelSpec, check_spec, is_usable, missing_setting, report_spec, role_models
-from research.models.roles import parse_spec as parse_model
+from research.models.roles import parse_spec as parse_spec
 from research.sources import registry
 from research.sources.places.questions import parse_place_query
 
@@ -115,7 +115,7 @@ class ModelReasoner:
             spec = self.report_spec
         if options and (model_name := options.model_for(role)):
             try:
-                spec = parse_model(model_name, providers=self._clients.settings.providers)
+                spec = parse_spec(model_name, providers=self._clients.settings.providers)
             except SettingError as error:
                 raise ServiceError("refused", str(error), hint="model") from error
         return self._chat_for(spec)
@@ -306,7 +306,7 @@ class ModelReasoner:
                 token_budget,
                 lambda shown: prompts.answer_prompt(question, inputs.plan, findings, reflections, shown, self.today),
             )
-            require_text(listing, chat)
+            require_material(listing, chat)
             handles = {h: (c.evidence, c.passage) for h, c in listing.handles.items()}
             inputs.emit(DraftStarted(handles=handles))
             return prompt
@@ -331,7 +331,7 @@ class ModelReasoner:
         except ServiceError as error:
             return fallback_draft(language, (), error)
         notice = Span(kind="notice", text=message("draft.unsearched", language))
-        ending = describe_ending(reply, language)
+        ending = ending_draft(reply, language)
         return Draft(
             spans=(notice, *parse_model_markdown(reply.text, {}, {}), *ending.spans),
             author=str(chat.spec),

@@ -12,7 +12,13 @@ from typing import Any
 from pydantic import BaseModel
 
 from research.agent.llm import report_prompts
-from research.agent.llm.draft_assembly import describe_ending, omission_notices, parse_reply, quotes_draft, require_text
+from research.agent.llm.draft_assembly import (
+    ending_draft,
+    omission_notices,
+    parse_reply,
+    quotes_draft,
+    require_material,
+)
 from research.agent.llm.material import MaterialListing, fit_material, has_citable_material
 from research.agent.llm.model_output import Judgement, one_line
 from research.agent.llm.prompts import MAX_QUERY_CHARS, shorten_conversation
@@ -124,7 +130,7 @@ class ReportWriter:
                 max_chars=self._models.max_result_chars,
                 cited_spans=section.spans,
             )
-            require_text(listing, chat)
+            require_material(listing, chat)
             return prompt
 
         try:
@@ -144,7 +150,7 @@ class ReportWriter:
         if not any(span.cites for span in spans):
             spans.insert(0, Span(kind="notice", text=message("draft.unchecked", question.language)))
         spans += omission_notices(listing, str(chat.spec), question.language)
-        ending = describe_ending(reply, question.language)
+        ending = ending_draft(reply, question.language)
         failures = (*section.failures, *ending.failures)
         update = {"spans": (*spans, *ending.spans), "author": str(chat.spec), "failures": failures}
         return section.model_copy(update=update)
@@ -206,7 +212,7 @@ class ReportWriter:
             reply = await chat.stream_text(build_prompt, "write", inputs.emit)
         except ServiceError as error:
             return Draft(spans=(), author=no_author, failures=(error.to_failure("write"),))
-        ending = describe_ending(reply, question.language)
+        ending = ending_draft(reply, question.language)
         spans = parse_reply(reply, listing, inputs.findings)
         return Draft(spans=(*spans, *ending.spans), author=str(chat.spec), failures=ending.failures)
 

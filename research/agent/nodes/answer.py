@@ -8,7 +8,7 @@ from datetime import datetime
 
 from research.agent.nodes.budget import LimitReason, RunEndedError
 from research.agent.nodes.context import RunContext
-from research.agent.nodes.section import assemble_report, run_once
+from research.agent.nodes.section import assemble_report, load_or_compute
 from research.agent.nodes.table import table_draft
 from research.agent.reasoner import ReasonerInput
 from research.citations.numbering import number_citations
@@ -116,7 +116,7 @@ async def _write_draft(
                     preface = earlier_report.preface
                 else:
                     sections_fingerprint = fingerprint(*(s.model_dump_json() for s in sections))
-                    preface = await run_once(
+                    preface = await load_or_compute(
                         f"preface {sections_fingerprint}",
                         Draft,
                         lambda: reasoner.write_preface(inputs, sections),

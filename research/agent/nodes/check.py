@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.context import RunContext
-from research.agent.nodes.section import run_once
+from research.agent.nodes.section import load_or_compute
 from research.agent.reasoner import CitationChecker, Claim, ClaimPassage
 from research.citations.numbering import CitedAnswer, number_citations
 from research.citations.registry import EvidenceRegistry, collect_evidence
@@ -27,8 +27,8 @@ from research.citations.support import (
     cited_passages,
     group_sentences,
     group_spans,
+    narrow_margin,
     sentence_key,
-    small_margin,
 )
 from research.core.events import CheckFinished, CheckStarted, EventEmitter
 from research.core.i18n import translator
@@ -113,7 +113,7 @@ async def check_answer(
 def _select_doubtful(sentences: Iterable[CheckedSentence], cited: CitedAnswer) -> list[CheckedSentence]:
     """Return the sentences that the rules doubt, then those with a small margin, smallest first."""
     cites = [sentence for sentence in sentences if sentence.numbers]
-    margins = [(small_margin(sentence, cited), sentence) for sentence in cites]
+    margins = [(narrow_margin(sentence, cited), sentence) for sentence in cites]
     narrow = [(margin, sentence) for margin, sentence in margins if margin is not None]
     narrow.sort(key=lambda at: at[0])
     return [s for s in cites if s.status in STATUSES_FOR_MODEL] + [sentence for _, sentence in narrow]
@@ -150,7 +150,7 @@ async def _judge_claims(claims: Sequence[Claim], state: _CheckState) -> None:
         return await state.checker.judge_claims(state.question, batch, state.context.options, state.emit)
 
     keys = {claim.key for claim in claims}
-    size = 1 if state.checker.is_single_claim_only(state.context.options) else BATCH_SIZE
+    size = 1 if state.checker.is_limited_to_one_claim(state.context.options) else BATCH_SIZE
     for verdicts in await _run_batches("check", claims, ModelVerdicts, ask, state, size):
         state.failures += verdicts.failures
         state.rulings |= {item.key: item for item in verdicts.rulings if item.key in keys}
@@ -185,7 +185,7 @@ async def _run_batches(
                 return None
             try:
                 async with state.context.budget.writing.enter():
-                    result = await run_once(name, output_type, lambda: ask(batch), state.context.step_results)
+                    result = await load_or_compute(name, output_type, lambda: ask(batch), state.context.step_results)
             except RunEndedError:
                 state.skip_reason = "room"
                 return None

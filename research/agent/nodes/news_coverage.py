@@ -17,17 +17,17 @@ from research.sources.news.coverage import add_changes, apply_tones, build_cover
 from research.sources.news.coverage import precompute_evidence as prepare
 
 CoverageBuilder = Callable[[Sequence[Finding]], Coroutine[Any, Any, NewsCoverage | None]]
-READ_AHEAD_DELAY_SECONDS = 0.03  # lets work that needs the finding go first
-READ_AHEAD_PAUSE_SECONDS = 0.002  # between two pieces of evidence
+PRECOMPUTE_DELAY_SECONDS = 0.03  # lets work that needs the finding go first
+PRECOMPUTE_PAUSE_SECONDS = 0.002  # between two pieces of evidence
 
 
-async def read_ahead(finding: Finding) -> None:
+async def precompute_news(finding: Finding) -> None:
     """Prepare the news of a finding while a model works, so that grouping it is quick."""
-    await asyncio.sleep(READ_AHEAD_DELAY_SECONDS)
+    await asyncio.sleep(PRECOMPUTE_DELAY_SECONDS)
     for item in finding.evidence:
         if item.kind == "news":
             prepare(item)
-            await asyncio.sleep(READ_AHEAD_PAUSE_SECONDS)
+            await asyncio.sleep(PRECOMPUTE_PAUSE_SECONDS)
 
 
 class EarlyCoverage:
@@ -47,7 +47,7 @@ class EarlyCoverage:
             self._task = asyncio.create_task(self._build_after_delay(build))
 
     async def _build_after_delay(self, build: CoverageBuilder) -> NewsCoverage | None:
-        await asyncio.sleep(2 * READ_AHEAD_DELAY_SECONDS)  # the last texts go first
+        await asyncio.sleep(2 * PRECOMPUTE_DELAY_SECONDS)  # the last texts go first
         return await build(self._all_findings)
 
     async def get_coverage(self, findings: Sequence[Finding], build: CoverageBuilder) -> NewsCoverage | None:

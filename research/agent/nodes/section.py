@@ -74,14 +74,14 @@ async def write_section(
             inputs = ReasonerInput(question, options, emit, plan, material)
             write = partial(context.reasoner.write_section, inputs, section)
             scope = context.budget.writing
-            section = await run_once(step, ReportSection, partial(scope.run, write), context.step_results)
+            section = await load_or_compute(step, ReportSection, partial(scope.run, write), context.step_results)
             if round_ == options.reflections:
                 break
             emit(SectionAdvanced(part=part_id, step="reflecting", round=round_))
             step = _step_name(f"{part_id} judgement {round_}", section, plan, material)
             judge = partial(context.reasoner.reflect_on_section, inputs, section, round_ + 1)
             scope = context.budget.searching
-            reflection = await run_once(step, Reflection, partial(scope.run, judge), context.step_results)
+            reflection = await load_or_compute(step, Reflection, partial(scope.run, judge), context.step_results)
         except RunEndedError as ended:
             context.budget.record_skip(ended.reason)
             break
@@ -109,7 +109,9 @@ def _step_name(name: str, section: ReportSection, plan: Plan, findings: Sequence
     return f"{name} {fingerprint(*texts, *succeeded)}"
 
 
-async def run_once(step: str, output_type: type[_R], ask: Callable[[], Awaitable[_R]], step_results: StepResults) -> _R:
+async def load_or_compute(
+    step: str, output_type: type[_R], ask: Callable[[], Awaitable[_R]], step_results: StepResults
+) -> _R:
     """Return the saved result of a step, or compute and save it.
 
     Results with failures are not saved, so that a resumed run tries again.
@@ -139,7 +141,7 @@ def assemble_report(
     for part in plan.parts:
         section = by_part.get(part.id, ReportSection(part=part.id))
         if len(plan.parts) > 1 or not any(span.kind == "heading" for span in section.spans):
-            title = f"{HEADING_PREFIX}{heading_text(part.subject)}\n\n"
+            title = f"{HEADING_PREFIX}{escape_heading(part.subject)}\n\n"
             spans.append(Span(kind="text", text=title, part=part.id))
         outcome = _search_outcome([f for f in findings if f.task.part == part.id])
         explanation = message(f"unwritten.{outcome}", language)
@@ -161,7 +163,7 @@ def _search_outcome(findings: Sequence[Finding]) -> str:
     return "empty" if reasons == {"empty"} else "failed"
 
 
-def heading_text(title: str) -> str:
+def escape_heading(title: str) -> str:
     """Escape a title, possibly from a model, as the one-line text of a Markdown heading."""
     return re.sub(r"([\\`*_\[\]<>|#@])", r"\\\1", " ".join(title.split()))
 

@@ -271,17 +271,17 @@ class CitationMarks:
                 return []
             self.malformed.append(MalformedMark("placeholder", bracket.start, bracket.end))
             return [CitationMark("note", words, bracket.start, bracket.end, "tokens")]
-        if self._entry_labels and _LABEL.fullmatch(words) and before.strip() and self._is_like_label(words):
+        if self._entry_labels and _LABEL.fullmatch(words) and before.strip() and self._resembles_label(words):
             return [CitationMark("label", words, bracket.start, bracket.end, "labels")]
         parts = [part.strip() for part in re.split("[,;，；、]", words)]
-        if len(parts) > 1 and all(part in self._entry_labels or self._is_like_label(part) for part in parts):
+        if len(parts) > 1 and all(part in self._entry_labels or self._resembles_label(part) for part in parts):
             return [CitationMark("label", part, bracket.start, bracket.end, "labels") for part in parts]
         if bracket.opener == "[" and len(words) <= 120 and (cite := match_author_year(words)):
             key = f"{cite['names']}|{cite['year']}"
             return [CitationMark("author", key, bracket.start, bracket.end, "author-year", needs_entry=True)]
         return []
 
-    def _is_like_label(self, label: str) -> bool:
+    def _resembles_label(self, label: str) -> bool:
         """Return whether a label resembles those of the list: S7 resembles S1 and S2."""
         return bool(re.search(r"\d", label)) and _label_stem(label) in self._label_stems
 

@@ -75,7 +75,7 @@ def address_key(url: str) -> str:
     return url_identity(_with_scheme(url))
 
 
-def find_problem(url: str) -> AddressProblem | None:
+def find_address_problem(url: str) -> AddressProblem | None:
     """Return why a reader cannot follow an address: a placeholder, unusable, or a tracking detour.
 
     Relative addresses (/a, #b, page.html) and schemes that need a local program (doi:, zotero:) are

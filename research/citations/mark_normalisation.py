@@ -50,7 +50,7 @@ _STANDARD_MARK = re.compile(rf"[\[［【]\s*{_NUMBERS}\s*[\]］】]|[¹²³⁴�
 _PROSE_LINE = re.compile(r"[ \t>]*(?![ \t>|#`~]|[-*_=]{3,}\s*$)\S.*[^\s:：|].*")
 
 
-def normalize_marks(text: str) -> str:
+def normalise_marks(text: str) -> str:
     """Replace unusual citation marks with the usual ones in a text without fenced code; inline code
     is left as it is."""
     text = _DECORATED_MARK.sub(_replace_decorated, _WORDED_MARK.sub(_strip_words, text))
