@@ -74,21 +74,21 @@ async def compose_answer(
           attempt.
     """
     material, created_at = (*findings, *question.memory_findings), context.clock()
-    unwritten: LimitReason = ""
+    unwritten_reason: LimitReason = ""
     if plan.grid:
         draft = table_draft(plan.grid, cells, question.language)
     else:
-        args = question, plan, findings, context, emit, reflections, sections
-        draft, unwritten = await _write_draft(*args)
-    notices = (*context.budget.notices(question.language, unwritten), *_widened_search_notices(question, findings))
+        draft, unwritten_reason = await _write_draft(question, plan, findings, context, emit, reflections, sections)
+    limit_notices = context.budget.notices(question.language, unwritten_reason)
+    notices = (*limit_notices, *_widened_search_notices(question, findings))
     draft = draft.model_copy(update={"spans": (*notices, *draft.spans)})
-    earlier = [*plan.failures]
+    failures = [*plan.failures]
     if plan.grid:  # an unclear query is no failure of a cell, as other sources are searched
         findings = [finding for finding in findings if finding.reason not in ASKS_BACK]
     for round_ in sorted({f.task.round for f in findings} | {r.round for r in reflections}):
-        earlier += search_failures([f for f in findings if f.task.round == round_])
-        earlier += [f for r in reflections if r.round == round_ for f in r.failures]
-    answer = build_answer(question, draft, material, created_at, earlier)
+        failures += search_failures([f for f in findings if f.task.round == round_])
+        failures += [f for r in reflections if r.round == round_ for f in r.failures]
+    answer = build_answer(question, draft, material, created_at, failures)
     if plan.grid:
         answer = answer.model_copy(update={"cells": tuple(cells)})
     if draft.unwritten:
@@ -135,11 +135,11 @@ async def _write_draft(
 
 
 def _widened_search_notices(question: Question, findings: Sequence[Finding]) -> Iterator[Span]:
-    """Yield notices on searches around a place that had to exceed the requested radius."""
+    """Yield a notice for each place around which a search had to exceed the requested radius."""
     widened = (f for f in findings if f.centre and f.centre.asked)
     for finding in {f.centre: f for f in widened}.values():
         if finding.provider == "offline" and not finding.evidence:
-            continue  # sample data prove no absence, as the finding states
+            continue  # the built-in sample of places is incomplete, as the finding states
         centre, language = finding.centre, question.language
         assert centre is not None
         key = "answering.widened" if finding.evidence else "answering.nowhere"
@@ -184,7 +184,7 @@ def build_answer(
 
 
 def search_failures(findings: Sequence[Finding]) -> tuple[Failure, ...]:
-    """Return the failed searches, and failures beside successful ones. No result is no failure."""
+    """Return the failures of searches, including partial ones. A search without results has not failed."""
     failures: list[Failure] = []
     for finding in findings:
         failures += finding.failures

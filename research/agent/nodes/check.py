@@ -115,7 +115,7 @@ def _select_doubtful(sentences: Iterable[CheckedSentence], cited: CitedAnswer) -
     cites = [sentence for sentence in sentences if sentence.numbers]
     margins = [(narrow_margin(sentence, cited), sentence) for sentence in cites]
     narrow = [(margin, sentence) for margin, sentence in margins if margin is not None]
-    narrow.sort(key=lambda at: at[0])
+    narrow.sort(key=lambda pair: pair[0])
     return [s for s in cites if s.status in STATUSES_FOR_MODEL] + [sentence for _, sentence in narrow]
 
 

@@ -52,8 +52,10 @@ async def write_section(
 
     A section of an earlier report is kept if nothing new is found. Each of at most
     `options.reflections` rounds of reflection adds at most `options.queries` tasks. If the budget
-    forbids a step, the section stays as it is. `on_searched` receives the findings when no further
-    search will follow, possibly twice.
+    forbids a step, the section stays as it is.
+
+    `on_searched` receives the findings once no further search will follow: before the text of the
+    last possible round is written, and again at the end.
     """
     options, earlier, now = context.options, context.earlier_report, context.clock()
     section = earlier.section(part_id) if earlier else ReportSection(part=part_id)
@@ -97,20 +99,20 @@ async def write_section(
         if reflection.sufficient or not tasks:
             break
     on_searched(findings)
-    cites = _count_citations(section)
+    cites = sum(bool(span.cites) for span in section.spans)
     emit(SectionAdvanced(part=part_id, step="done", round=section.rounds, cites=cites, kept=section.kept))
     return section, findings
 
 
 def _step_name(name: str, section: ReportSection, plan: Plan, findings: Sequence[Finding]) -> str:
-    """Return the name of a step, which depends on the section's content and successful searches."""
+    """Return the key of a step's result; it depends on the section's topic and successful searches."""
     texts = [text for p in plan.parts if p.id == section.part for text in (p.subject, p.text)]
     succeeded = sorted({f.task.key for f in findings if not f.has_failed})
     return f"{name} {fingerprint(*texts, *succeeded)}"
 
 
 async def load_or_compute(
-    step: str, output_type: type[_R], ask: Callable[[], Awaitable[_R]], step_results: StepResults
+    step: str, output_type: type[_R], compute: Callable[[], Awaitable[_R]], step_results: StepResults
 ) -> _R:
     """Return the saved result of a step, or compute and save it.
 
@@ -118,7 +120,7 @@ async def load_or_compute(
     """
     if (saved := step_results.load_result(step)) is not None:
         return output_type.model_validate_json(saved)
-    result = await ask()
+    result = await compute()
     if not getattr(result, "failures", ()):
         await step_results.save_result(step, result.model_dump_json())
     return result
@@ -157,6 +159,7 @@ def assemble_report(
 
 
 def _search_outcome(findings: Sequence[Finding]) -> str:
+    """Return the outcome of searches as the end of a message id: empty, failed or other."""
     reasons = {finding.reason for finding in findings}
     if not reasons or reasons & {None, "left out"}:
         return "other"
@@ -176,7 +179,3 @@ def select_new_tasks(tasks: Sequence[Task], findings: Sequence[Finding], options
         if task.source in options.sources and task.key not in seen:
             new_tasks.setdefault(task.key, task)
     return list(new_tasks.values())[: options.queries]
-
-
-def _count_citations(section: ReportSection) -> int:
-    return sum(bool(span.cites) for span in section.spans)
