@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from research.citations.support import CitedExcerpt
 from research.core.events import EventEmitter
 from research.core.records import (
     Cell,
@@ -18,7 +19,6 @@ from research.core.records import (
     Finding,
     HeadlineTones,
     ModelVerdicts,
-    Passage,
     Plan,
     Question,
     Reflection,
@@ -85,7 +85,7 @@ class Reasoner(Protocol):
         """Quote the findings, for a run whose budget allows no written answer. Calls no model."""
 
     async def plan_report(self, inputs: ReasonerInput) -> Plan:
-        """Return the sections of a report, each with the task that its search begins with."""
+        """Return the outline of a report: its sections, each with the first search for it."""
 
     async def write_section(self, inputs: ReasonerInput, section: ReportSection) -> ReportSection:
         """Write a section from its findings, keeping or correcting its earlier text."""
@@ -97,13 +97,13 @@ class Reasoner(Protocol):
         """Write the summary that precedes the sections of a report, citing what they cite."""
 
     async def judge_tones(self, inputs: ReasonerInput, headlines: Sequence[str]) -> HeadlineTones:
-        """Judge how the news of each headline sounds to the asker; empty if it cannot be judged."""
+        """Judge the tone of each headline; empty if the reasoner cannot judge it."""
 
     async def plan_table(self, inputs: ReasonerInput) -> Plan:
-        """Plan the table that a sentence asks for; without a `grid` if its rows are unclear."""
+        """Plan the table that the question asks for; without a `grid` if its rows are unclear."""
 
     def cell_tasks(self, question: Question, row: Row, column: Column, sources: Sequence[str]) -> tuple[Task, ...]:
-        """Return the searches of some sources for a cell. Equal tasks of cells run once."""
+        """Return the searches of some sources for a cell. The caller runs equal tasks once."""
 
     async def extract_cells(self, inputs: ReasonerInput, row: Row, columns: Sequence[Column]) -> tuple[Cell, ...]:
         """Extract some cells of a row from the findings, in the order of the columns."""
@@ -117,29 +117,18 @@ class OwnedReasoner(Protocol):
         """Return the reasoner for the runs of an owner."""
 
 
-class ClaimPassage(NamedTuple):
-    """A passage that a sentence cites, with the id of its source.
-
-    `heading` states what the passage is about, as its text may not name the subject.
-    """
-
-    evidence_id: str
-    passage: Passage
-    heading: str = ""
-
-
 class Claim(NamedTuple):
-    """A sentence with citations: its key, its text and its passages, the nearest first."""
+    """A sentence with citations: its key, its text and what it cites, the nearest excerpt first."""
 
     key: str
     text: str
-    passages: tuple[ClaimPassage, ...]
+    excerpts: tuple[CitedExcerpt, ...]
 
 
 class CitationChecker(Protocol):
-    """A judge of sentences by the passages that they cite. Failures are part of the results.
+    """A model that judges sentences by the passages that they cite. Failures are part of the results.
 
-    A checker with `can_judge` False leaves judging to the rules and only rewrites sentences.
+    If `can_judge` is False, the rules judge, and the checker only rewrites sentences.
     """
 
     can_judge: bool
@@ -150,13 +139,13 @@ class CitationChecker(Protocol):
     def is_limited_to_one_claim(self, options: RunOptions) -> bool:
         """Return whether a call can judge only one sentence."""
 
-    def author(self, options: RunOptions) -> str:
-        """Return the judging model as `provider:name`."""
+    def judging_model_name(self, options: RunOptions) -> str:
+        """Return the judging model as `provider:name`; "" if the run has none."""
 
     async def judge_claims(
         self, question: Question, claims: Sequence[Claim], options: RunOptions, emit: EventEmitter
     ) -> ModelVerdicts:
-        """Judge sentences with one call."""
+        """Judge sentences with one call; a sentence without a usable verdict is left out."""
 
     async def rewrite_claims(
         self, question: Question, claims: Sequence[Claim], options: RunOptions, emit: EventEmitter

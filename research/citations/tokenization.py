@@ -16,9 +16,9 @@ from research.core.text.quantities import Measure, find_measures, fold_text
 from research.core.text.sentences import find_sentence_ends, replace_soft_breaks
 from research.core.text.tokenizer import HAN_RANGES, STOP_WORDS, has_han, stem
 
-MAX_CHARS = 60_000  # characters of a passage that are read
-MAX_FIGURES = 60  # figures of a sentence
-MAX_WORD_CHARS = 60  # characters; what is longer is no word, and is not stemmed
+MAX_CHARS = 60_000  # the rest of a passage is not read
+MAX_FIGURES = 60  # further figures of a sentence are ignored
+MAX_WORD_CHARS = 60  # longer tokens are not stemmed
 _TOKEN = re.compile(rf"[{HAN_RANGES}]|\d+(?:[.,]\d+)*|n['’]t\b|[^\W\d_{HAN_RANGES}]+(?=n['’]t\b)|[^\W\d_{HAN_RANGES}]+")
 
 
@@ -80,7 +80,10 @@ class TokenizedText:
 
 @lru_cache(4_096)
 def tokenize_text(text: str, as_one_sentence: bool = False) -> TokenizedText:
-    """Tokenize at most `MAX_CHARS` characters of a text; a claim is treated `as_one_sentence`."""
+    """Tokenize at most `MAX_CHARS` characters of a text.
+
+    A claim is not divided into sentences (`as_one_sentence`).
+    """
     text = text[:MAX_CHARS]
     folded = fold_text(replace_soft_breaks(text))
     matches = [*_TOKEN.finditer(folded)]

@@ -87,7 +87,7 @@ class ReportWriter:
         self._models = models
 
     async def plan_report(self, inputs: ReasonerInput) -> Plan:
-        """Plan the sections of a report; without a model the outline is empty, with a failure."""
+        """Plan the sections of a report. If no model can, the outline is empty and has a failure."""
         sources, max_sections = inputs.options.sources, inputs.options.sections
         try:
             output = await self._models.chat("plan", inputs.options).ask_json(
@@ -110,8 +110,7 @@ class ReportWriter:
         return Plan(outline=True, parts=tuple(parts), tasks=tuple(tasks))
 
     async def write_section(self, inputs: ReasonerInput, section: ReportSection) -> ReportSection:
-        """Write the text of a section. Without a model, keep an earlier text or quote the
-        findings."""
+        """Write the text of a section. If no model can, keep an earlier text or quote the findings."""
         question, findings, part = inputs.question, inputs.findings, _find_part(inputs.plan, section)
         if not has_citable_material(findings):
             return section
@@ -156,7 +155,7 @@ class ReportWriter:
         return section.model_copy(update=update)
 
     async def reflect_on_section(self, inputs: ReasonerInput, section: ReportSection, round_: int) -> Reflection:
-        """Judge what a section lacks; without a model no further search follows."""
+        """Judge what a section lacks. If no model can, no further search follows."""
         question, findings, options = inputs.question, inputs.findings, inputs.options
         if findings and all(f.has_failed for f in findings):
             return Reflection(round=round_, sufficient=False, note=message("draft.failed", question.language))
@@ -192,7 +191,7 @@ class ReportWriter:
         )
 
     async def write_preface(self, inputs: ReasonerInput, sections: Sequence[ReportSection]) -> Draft:
-        """Write the preface; without a model there is none, and the report says so."""
+        """Write the preface. If no model can, the draft is empty and has a failure."""
         question, plan = inputs.question, inputs.plan
         no_author = "" if any(s.author for s in sections) else message("draft.nobody", question.language)
         if not any(span.cites for section in sections for span in section.spans):
@@ -254,25 +253,25 @@ def _split_batches(headlines: Sequence[str], token_budget: int) -> list[list[str
     return batches
 
 
-async def _ask_for_prose(chat: Chat, build: PromptBuilder, emit: EventEmitter) -> ModelReply:
+async def _ask_for_prose(chat: Chat, build_prompt: PromptBuilder, emit: EventEmitter) -> ModelReply:
     """Ask for the text of a section, and once more if the model replies with JSON.
 
     Raises:
         ServiceError: there is no text.
     """
-    for more in ("", _TEXT_REMINDER):
-        reply = await chat.ask_text(partial(_build_with_suffix, build, more), "write", emit)
+    for suffix in ("", _TEXT_REMINDER):
+        reply = await chat.ask_text(partial(_build_with_suffix, build_prompt, suffix), "write", emit)
         if not _JSON_START.match(reply.text):
             return reply
     raise ServiceError("malformed", f"{chat.spec} replied with JSON instead of a text")
 
 
-def _build_with_suffix(build: PromptBuilder, suffix: str, token_budget: int) -> Prompt:
-    return build(token_budget).with_suffix(suffix)
+def _build_with_suffix(build_prompt: PromptBuilder, suffix: str, token_budget: int) -> Prompt:
+    return build_prompt(token_budget).with_suffix(suffix)
 
 
 def _cited_listing(sections: Sequence[ReportSection], findings: Sequence[Finding]) -> MaterialListing:
-    """List the handles of what sections cite, without any text."""
+    """Return a listing with the handles of what sections cite, but without any material."""
     return MaterialListing.from_findings(
         findings, 0, cited_spans=[span for section in sections for span in section.spans]
     )
@@ -304,6 +303,7 @@ def _to_tasks(queries: Sequence[_QueryOutput], sources: Sequence[str], part_id: 
 
 
 def _search_options(query: _QueryOutput, tools: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of a task for the tool and the dates that a model chose."""
     dates = (text.strip() for text in (query.start_date, query.end_date))
     invalid = ", ".join(text[:40] for text in dates if text and _parse_date(text) is None)
     return {
@@ -315,6 +315,7 @@ def _search_options(query: _QueryOutput, tools: Mapping[str, str]) -> dict[str, 
 
 
 def _parse_date(text: str) -> date | None:
+    """Parse a date such as 2026-11-27; None for any other text."""
     try:
         return date.fromisoformat(text.strip())
     except ValueError:

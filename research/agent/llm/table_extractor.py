@@ -48,7 +48,8 @@ from research.tables.values import extract_value
 
 MAX_ROWS, MAX_COLUMNS = 40, 12  # of a proposed table
 MAX_NAME_CHARS, MAX_QUESTION_CHARS, MAX_VALUE_CHARS, MAX_QUOTE_CHARS = 120, 300, 200, 600
-MAX_READINGS, MAX_CHOICES = 3, 6
+MAX_READINGS = 3  # of a cell
+MAX_CHOICES = 6  # things with one name that the user may choose from
 _COLUMN_TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
 
 
@@ -154,8 +155,9 @@ class TableExtractor:
             if len(name_choices) > 1 and not row.about:
                 cells.append(cell.model_copy(update={"lack": "which one", "choices": name_choices}))
                 continue
-            column_outputs = [one for one in outputs if one.column == n][:MAX_READINGS]
-            readings = [r for one in column_outputs if (r := _to_reading(one, row, column, listing, evidence_by_id))]
+            column_outputs = [item for item in outputs if item.column == n][:MAX_READINGS]
+            parsed = (_to_reading(item, row, column, listing, evidence_by_id) for item in column_outputs)
+            readings = [reading for reading in parsed if reading]
             merged = merge_readings(readings, column)
             missing_reason = "" if len(merged) == 1 else "differs" if merged else "not found"
             is_unproven = bool(column_outputs) and not readings
