@@ -1,4 +1,4 @@
-"""Removal of a text's own lists of sources, which the program replaces by its own."""
+"""Removal of the lists of sources in a model's text, as the program adds a list of its own."""
 
 from __future__ import annotations
 
@@ -50,8 +50,7 @@ class ListRemoval:
         self._entry_sources, self._is_list_pending = entry_sources, is_list_pending
 
     def lines_to_remove(self) -> set[int]:
-        """Return the numbers of the lines to remove: lists of sources without other content, and
-        their headings."""
+        """Return the numbers of the lines to remove: entries of lists of sources, and their headings."""
         cites = self._entry_sources.has_citation or self._cites_outside_lists()
         removed: set[int] = set()
         for entry in (*self._lists.definitions, *self._lists.footnotes):
@@ -65,8 +64,7 @@ class ListRemoval:
         return removed | self._introduction_lines(removed)
 
     def _cites_outside_lists(self) -> bool:
-        """Return whether the text outside its lists cites a gathered source by a handle or an
-        address."""
+        """Return whether the text outside its lists cites a gathered source by handle or address."""
         lines = (line for line in self._report.lines if line.number not in self._lists.list_lines)
         text = "\n".join(self._report.line_text(line) for line in lines)
         if any(key.lower() in self._entry_sources.known.handles for key in HANDLE.findall(text)):
@@ -107,16 +105,14 @@ class ListRemoval:
         return removed
 
     def _is_uncited_entry(self, entry: ListEntry) -> bool:
-        """Return whether an entry without a mark pointing to it is an entry of a list of sources,
-        rather than a sentence that cites a source."""
-        begins_so = re.match(r"[\s\d.)*+>-]*[\[［【(（]?\s*[@＠]", entry.text)
+        """Return whether a line that no mark points to is an entry, not a sentence that cites a source."""
+        begins_with_handle = re.match(r"[\s\d.)*+>-]*[\[［【(（]?\s*[@＠]", entry.text)
         return bool(self._entry_sources.sources_of(entry)) and bool(
-            entry.urls or begins_so or entry.kind != "plain" or not HANDLE.search(entry.text)
+            entry.urls or begins_with_handle or entry.kind != "plain" or not HANDLE.search(entry.text)
         )
 
     def _entry_lines(self, entry: ListEntry) -> set[int]:
-        """Return the line numbers of an entry, without any complete sentence that follows it on an
-        unindented line of its own."""
+        """Return the line numbers of an entry, without complete sentences on unindented lines below it."""
         first, last = self._report.line_number(entry.start), self._report.line_number(entry.end)
         out = {first}
         for line in self._report.lines[first:last]:
@@ -127,19 +123,20 @@ class ListRemoval:
         return out
 
     def _introduction_lines(self, removed: set[int]) -> set[int]:
-        """Return the line numbers of headings and introductory words whose whole list is
-        removed."""
+        """Return the line numbers of headings and introductory words whose whole list is removed."""
         out: set[int] = set()
-        below = False  # whether the next line that is not blank is removed
+        is_next_removed = False  # whether the next line that is not blank is removed
         for line in reversed(self._report.lines):
             if line.kind == "blank" and line.number not in removed:
                 continue
             if line.number in removed:
-                below = True
+                is_next_removed = True
                 continue
-            if below and (line.number in self._lists.empty_headings or self._is_introduction(line.start, line.end)):
+            if is_next_removed and (
+                line.number in self._lists.empty_headings or self._is_introduction(line.start, line.end)
+            ):
                 out.add(line.number)
-            below = False
+            is_next_removed = False
         return out
 
     def _is_introduction(self, start: int, end: int) -> bool:
@@ -147,8 +144,7 @@ class ListRemoval:
         return _LIST_INTRODUCTION.fullmatch(words) is not None or heading_kind(words) is not None
 
     def _unfinished_list_lines(self, removed: set[int]) -> set[int]:
-        """Return the numbers of the last lines of a text that look like the beginning of a list of
-        sources."""
+        """Return the numbers of the last lines if they look like the beginning of a list of sources."""
         labels = " ".join(match[0] for match in LABELED_MARK.finditer(self._report.prose))
         cited = {normalise_query(mark.id) for mark in self._marks} | set(parse_numbers(labels))
         out: set[int] = set()
@@ -174,8 +170,7 @@ def has_only_remarks(source_list: SourceList, report: ParsedReport, entry_source
 
 
 def _is_headed_notes(source_list: SourceList, report: ParsedReport) -> bool:
-    """Return whether the heading of a list announces notes, which may hold parts of the answer
-    beside sources."""
+    """Return whether a list is headed as notes, which may contain parts of the answer besides sources."""
     line = report.lines[source_list.line - 1]
     return _NOTES_HEADING.fullmatch(report.source[line.start : line.end]) is not None
 
@@ -186,4 +181,4 @@ def _begins_with_mark(text: str, cited: set[str]) -> bool:
     raised = re.match(r"\s*([¹²³⁴⁵⁶⁷⁸⁹]+)", text)
     match = label or raised
     digits = re.search(r"\d+$", normalise_query(match[1])) if match else None
-    return bool(digits and any(re.search(rf"(?<!\d){digits[0]}$", each) for each in cited))
+    return bool(digits and any(re.search(rf"(?<!\d){digits[0]}$", mark) for mark in cited))

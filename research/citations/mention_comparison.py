@@ -25,7 +25,7 @@ MIN_WORD_OVERLAP_FOR_YEARS = 0.8  # the same for bare years
 MIN_SHARED_WEIGHT = 8  # of shared items: Han character 2, other word 3, figure 4, name 2 more
 MIN_SHARED_NAMES = 0.7  # the share of names found in the other sentence must exceed this
 MIN_TITLE_OVERLAP = 0.6  # share of common title words, if no name is shared
-MIN_PREDICATE_OVERLAP = 0.6  # share of equal text behind two Chinese subjects, from which the subjects differ
+MIN_PREDICATE_OVERLAP = 0.6  # share of equal text behind two Chinese subjects that makes them comparable
 
 
 def is_same_quantity(first: Mention, second: Mention, titles: Sequence[frozenset[str]] = ()) -> bool:
@@ -74,8 +74,8 @@ def _is_cross_language(first: Mention, second: Mention) -> bool:
 def _qualifier_pairs(first: Mention, second: Mention) -> tuple[frozenset[str], frozenset[str]]:
     """Return the comparable qualifiers of two figures.
 
-    "Future" counts as a plan beside a plan, and is dropped otherwise. A qualifier of one figure
-    also applies to the other if it stands in an earlier clause there.
+    "Future" counts as "plan" if the other figure has "plan", and is dropped otherwise. A qualifier in
+    an earlier clause counts if the other figure has it.
     """
     return _normalised_qualifiers(first, second), _normalised_qualifiers(second, first)
 
@@ -96,8 +96,7 @@ def _has_other_time(first: Mention, second: Mention) -> bool:
 
 
 def _has_other_subject(first: Mention, second: Mention, texts: tuple[str, str]) -> bool:
-    """Return whether two Chinese clauses differ only in how they begin: two companies in one
-    phrase.
+    """Return whether two Chinese clauses differ only in their beginnings, and so in their subjects.
 
     Neither beginning may share a pair of characters with the other text.
     """
@@ -132,8 +131,8 @@ def _is_bare_year(measure: Measure) -> bool:
 def _has_other_context(first: Mention, second: Mention) -> bool:
     """Return whether other figures of the two sentences show that they are about two things.
 
-    Such figures are a different time or number of an event, a different number behind a name, a
-    date or such a number on one side only, and for a date any other figure.
+    Such figures are a different time or edition, a different number behind a name, or a time or
+    edition in one sentence only. For dates, any other figure that differs counts.
     """
     kinds = first.other_kinds if first.measure.is_date else first.identifying_kinds
     if any(_has_conflicting_figures(kind, first, second) for kind in kinds & second.other_kinds):
@@ -144,16 +143,16 @@ def _has_other_context(first: Mention, second: Mention) -> bool:
         or _has_other_part(first.sentence, second.sentence)
     ):
         return True
-    identifying_kinds = [
+    context_kinds = [
         {m.kind for m in mention.other_measures} & {"date", "edition", "ordinal"} for mention in (first, second)
     ]
-    return identifying_kinds[0] != identifying_kinds[1] and not _shares_figure(first, second)
+    return context_kinds[0] != context_kinds[1] and not _shares_figure(first, second)
 
 
 def _has_other_part(first: FigureSentence, second: FigureSentence) -> bool:
     """Return whether two sentences name different years or different parts of a thing.
 
-    This includes opening phrases that share a word and each have another one.
+    Different parts are different phases, or opening phrases that share a word and differ in another.
     """
     years = {*first.identifying_years.values()}, {*second.identifying_years.values()}
     if any(a and b and not a & b for a, b in (years, (first.phases, second.phases))):
@@ -174,14 +173,14 @@ def _has_conflicting_figures(kind: str, first: Mention, second: Mention) -> bool
 
 
 def _shares_date_part(first: Measure, second: Measure) -> bool:
+    """Return whether both dates have a year, or both a month, or both a day."""
     return any(None not in pair for pair in zip(first.date_parts, second.date_parts, strict=True))
 
 
 def _misses_number(first: Mention, second: Mention) -> bool:
-    """Return whether a word with a number behind it occurs in the other sentence without that
-    number.
+    """Return whether a word with a number behind it occurs in the other sentence without that number.
 
-    Such numbers belong to a sequel or a model.
+    Such a number names one of several things, as a sequel or a model.
     """
     text = second.sentence.folded
     return any(
@@ -201,8 +200,10 @@ def _shares_figure(first: Mention, second: Mention) -> bool:
 
 
 def _has_other_precision(first: Mention, second: Mention) -> bool:
-    """Return whether dates differ in precision, or figures differ though a sentence has both of
-    them."""
+    """Return whether dates differ in precision, or different figures occur together in a sentence.
+
+    Figures that occur together are not two statements of one quantity.
+    """
     a, b = first.measure, second.measure
     known_parts = [[part is not None for part in m.date_parts] for m in (a, b)]
     if known_parts[0] != known_parts[1] and not (a.date_parts[2] and b.date_parts[2]):
@@ -243,8 +244,8 @@ def _has_same_attribute(first: Mention, second: Mention) -> bool:
     shares_event = first.measure.is_date and first.named_attributes(
         [word for word in first.adjacent_words if word in second.adjacent_words]
     )
-    open_to_doubt = first_words and second_words and not shares_event
-    if open_to_doubt and not _names_same_attribute(
+    may_differ = first_words and second_words and not shares_event
+    if may_differ and not _names_same_attribute(
         first, second, first_words, second_words, are_nearest or first.sentence.has_chinese
     ):
         return False
@@ -288,4 +289,5 @@ def _shares_enough(first: Mention, second: Mention, titles: Sequence[frozenset[s
 
 
 def _total_weight(tokens: Iterable[str]) -> int:
+    """Return the weight of words as evidence that two texts are about one thing."""
     return sum(2 if has_han(token) else 3 for token in tokens)

@@ -20,7 +20,7 @@ from research.core.text.tokenizer import HAN_RANGES, STOP_WORDS, has_han
 
 MAX_SENTENCE_CHARS = 1_000  # longer sentences are skipped
 MAX_ADJACENT_WEIGHT = 4  # Han characters beside a figure that describe it, or half as many words
-IDENTIFYING_KINDS = frozenset({"date", "ordinal", "edition", "line"})  # figures that identify one of several things
+IDENTIFYING_KINDS = frozenset({"date", "ordinal", "edition", "line"})  # figures that tell which thing is meant
 _IDENTIFYING_OR_TIME_KINDS = IDENTIFYING_KINDS | TIME_KINDS
 RETRACTING_CUES = frozenset({"denial", "rumour", "condition", "question"})
 
@@ -59,8 +59,7 @@ class FigureSentence:
 
     @cached_property
     def linking_spans(self) -> tuple[tuple[int, int], ...]:
-        """Ranges of words that only link a figure to its subject, or that are compared
-        separately."""
+        """Ranges of words that do not describe a figure: linking words, and qualifiers compared separately."""
         qualifiers = ((a, b) for name, a, b in find_qualifiers(self.folded) if qualifier_group(name) == "real")
         return (*(match.span() for match in _linking_pattern().finditer(self.folded)), *qualifiers)
 
@@ -187,7 +186,7 @@ class Mention:
 
     def nearest_words(self, limit: int) -> list[str]:
         """Return at most `limit` content tokens, nearest to the figure first."""
-        content = sorted(self.sentence.content, key=lambda one: abs(one[1] - self.measure.start))
+        content = sorted(self.sentence.content, key=lambda word: abs(word[1] - self.measure.start))
         return [token for token, _ in content[:limit]]
 
     @cached_property
@@ -225,8 +224,7 @@ class Mention:
         return tuple(token for _, token, _ in sorted(in_clause))
 
     def named_attributes(self, words: Sequence[str]) -> frozenset[str]:
-        """Return the attributes of the figure's kind, and the qualifiers, that the given words
-        name."""
+        """Return the attributes of the figure's kind, and the qualifiers, that contain one of the words."""
         offsets = [at for token, at in (*self.sentence.content, *self.sentence.counted_words) if token in words]
         return frozenset(
             name
@@ -253,8 +251,7 @@ class Mention:
 
     @cached_property
     def earlier_qualifiers(self) -> frozenset[str]:
-        """Qualifiers of earlier clauses, back to the nearest clause that has a figure with a
-        unit."""
+        """Qualifiers of earlier clauses, back to the nearest one that has a figure with a unit."""
         start = max(
             (
                 o.end
@@ -290,8 +287,7 @@ def _linking_pattern() -> re.Pattern[str]:
 
 @lru_cache(4_000)
 def _find_attributes(text: str, family: str) -> tuple[tuple[str, int, int], ...]:
-    """Find the attributes of a family of figures, and qualifiers, in a folded text, with their
-    ranges."""
+    """Find the attributes of a family of figures, and the qualifiers, in a folded text; with ranges."""
     attributes = ((a.name, *span) for a in load_attributes() if a.kind == family for span in a.find_spans(text))
     return (*attributes, *find_qualifiers(text))
 
@@ -315,6 +311,7 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
 
 
 def _figure_sentences(text: str) -> Iterator[FigureSentence]:
+    """Yield the sentences of a text that contain figures."""
     for part in _TEXT_BREAK.split(text):
         whole = tokenize_text(part)
         for sentence in whole.sentences:
@@ -340,6 +337,7 @@ def _figure_sentence(text: TokenizedText, sentence: TokenizedSentence) -> Figure
 
 
 def _is_exact(measure: Measure) -> bool:
+    """Return whether a figure states one value of a quantity, or one date."""
     is_time_or_identifying = not measure.is_date and measure.kind in TIME_KINDS | IDENTIFYING_KINDS
     return (
         measure.low == measure.high
@@ -350,6 +348,7 @@ def _is_exact(measure: Measure) -> bool:
 
 
 def _counted_noun(sentence: FigureSentence, measure: Measure) -> str:
+    """Return the word for what a figure counts; "" if its kind says it, or if it belongs to a name."""
     if measure.kind:
         return measure.unit if measure.kind == "count" else ""
     if measure.start in sentence.identifying_years:

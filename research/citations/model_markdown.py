@@ -76,9 +76,9 @@ _EMPTY_BRACKETS = re.compile(
 )
 _NUMBER_LINK = re.compile(r"\[\s*(?:\\?\[)?(\d{1,3})(?:\\?\])?\s*\]\(")
 _INLINE_NOTE = re.compile(r"\^\[[^\[\]\n]{0,300}\]")  # a note within the text
-_MAX_EMPTY_NESTING = 3  # brackets within brackets
+_MAX_EMPTY_NESTING = 3  # passes that remove brackets around citations
 _MAX_MARK_CHARS = 200  # longer content of brackets is no citation
-_MAX_BRACKET_DEPTH = 30  # brackets within brackets
+_MAX_BRACKET_DEPTH = 30  # open brackets that are tracked
 
 
 def parse_model_markdown(
@@ -128,7 +128,7 @@ class _CitationScanner:
         self._is_list_pending = is_list_pending
         self._citations: list[Meaning] = []  # None: not a gathered source
         self._resolved_list = ResolvedText("")
-        self._numbers_are_citations = False  # whether linked numbers count from 1
+        self._numbers_are_citations = False  # True if the linked numbers are 1 to n
 
     def resolve_list(self, text: str) -> str:
         """Remove the text's own list of sources and replace the marks that point into it."""
@@ -164,8 +164,7 @@ class _CitationScanner:
         return [self._handles.get(handle.lower()) for handle in re.findall(_HEX, handles)]
 
     def scan_prose(self, text: str) -> str:
-        """Replace the citations in text without fenced code, matching brackets from the inside
-        out."""
+        """Replace the citations in text without fenced code, inner brackets first."""
         out: list[str] = []
         opened: list[int] = []  # indices in `out` of brackets that are still open
         at = 0
@@ -306,8 +305,7 @@ class _CitationScanner:
 
 
 def _normalise_mark(bracket_text: str) -> str:
-    """Normalise the content of brackets: no emphasis, width variants, entities or hidden
-    characters."""
+    """Normalise the content of brackets: no emphasis, width variants, entities or hidden characters."""
     if len(bracket_text) > _MAX_MARK_CHARS or re.search(r"\n[ \t]*[^\s\d@,;，；、]", bracket_text):
         return ""
     text = unicodedata.normalize("NFKC", html.unescape(PRIVATE_CHARS.sub("", bracket_text)))
@@ -332,7 +330,7 @@ def _remove_outer_fence(text: str, *, is_partial: bool) -> str:
     if not opening:
         return text
     lines = text[opening.end() :].rstrip().split("\n")
-    inner = ""  # the open fence inside the outer one
+    inner = ""  # the fence that is open inside the outer one
     for at, line in enumerate(lines):
         fence = _FENCE.match(line)
         if not fence:

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from research.citations.known_sources import ADDRESS_OR_HANDLE, EntrySources, KnownSources, has_web_address
 from research.citations.list_removal import ListRemoval, has_only_remarks
-from research.citations.styles.citation_mark import CitationMark, parse_numbers
+from research.citations.styles.citation_mark import TEXT_BEFORE_YEAR, CitationMark, parse_numbers
 from research.citations.styles.marks import CitationMarks
 from research.citations.styles.parsed_report import ParsedReport
 from research.citations.styles.source_lists import (
@@ -67,15 +67,16 @@ _NUMBER_LIST = re.compile(r"[\^\d\s,;、&+–—-]+")
 
 
 class ResolvedText(NamedTuple):
-    """A text whose own list of sources is removed and whose marks are placeholders, with the
-    sources of each number of that list."""
+    """A text without its own list of sources, with placeholders in place of the marks that point to it.
+
+    `numbers` maps each number of the removed list to its sources.
+    """
 
     text: str
     numbers: Mapping[str, tuple[PassageReference, ...]] = {}
 
     def meanings_of(self, content: str) -> list[PassageReference | None]:
-        """Return the sources of the numbers within brackets; [None] if no list of the text has
-        these numbers."""
+        """Return the sources of the numbers within brackets; [None] if no list had these numbers."""
         known = parse_numbers(content) if _NUMBER_LIST.fullmatch(content) else []
         cites = [cite for number in known for cite in self.numbers.get(number, (None,))]
         return list(dict.fromkeys(cites)) or [None]
@@ -94,7 +95,7 @@ def resolve_references(
 
 
 def _split_inline_lists(text: str) -> str:
-    """Return the text with each entry of a list of sources on a line of its own."""
+    """Put each entry of a list of sources that is written on one line on a line of its own."""
     report = ParsedReport(text)
     kinds = [line.kind for line in report.lines]
     last = max((at for at, kind in enumerate(kinds) if kind != "blank"), default=0)
@@ -215,8 +216,11 @@ class _Resolver:
             yield start, end, words + self.make_placeholder(dict.fromkeys(meanings))
 
     def _mark_meanings(self, mark: CitationMark) -> Sequence[Meaning]:
-        """Return the meanings of a mark; nothing if it is no citation, or if it has an address or a
-        gathered handle that names its source."""
+        """Return the meanings of a mark.
+
+        Return nothing if it is no citation, or if it names its source by an address or a handle,
+        which is resolved elsewhere.
+        """
         if mark.kind in ("number", "footnote", "label") and not mark.needs_entry:
             self._entry_sources.needs_list = True
         if mark.kind == "number":
@@ -263,8 +267,7 @@ class _Resolver:
         return around in (("(", ")"), ("（", "）")) and behind is not None
 
     def _entries_with_number(self, number: str, offset: int) -> list[ListEntry]:
-        """Return the entries with a number, from the next list below the position, or else from the
-        last list."""
+        """Return the entries with a number, from the next list below the offset, else from the last list."""
         number = str(int(number)) if number else ""
         if places := self._entries_by_number.get(number):
             below = bisect_left(places, self._report.line_number(offset), key=lambda listed: listed[0])
@@ -273,17 +276,16 @@ class _Resolver:
 
     @cached_property
     def _definitions_by_key(self) -> Mapping[tuple[str, str], list[ListEntry]]:
-        """Footnotes and link definitions of the text, by sort and key."""
+        """Footnotes and link definitions of the text, by kind and key."""
         return _group_entries(((entry.kind, entry.id), entry) for entry in self._defined_entries)
 
     @cached_property
     def _entries_by_number(self) -> dict[str, list[tuple[int, list[ListEntry]]]]:
-        """For each number, its entries in each list that has it, with the first line of that
-        list."""
+        """The entries of each number: for each list that has the number, its first line and the entries."""
         defined = _group_entries((str(int(e.id)), e) for e in self._defined_entries if e.id.isdecimal())
         places = {key: [(0, entries)] for key, entries in defined.items()}
         listed: dict[str, list[tuple[int, list[ListEntry]]]] = {}
-        for source_list in sorted(self._sources, key=lambda one: one.line):
+        for source_list in sorted(self._sources, key=lambda source_list: source_list.line):
             numbered = _group_entries((entry.id, entry) for entry in source_list.entries if entry.kind == "number")
             for key, entries in numbered.items():
                 listed.setdefault(key, []).append((source_list.line, entries))
@@ -291,8 +293,7 @@ class _Resolver:
 
     @cached_property
     def _unnumbered_entries(self) -> list[ListEntry]:
-        """Entries of an unnumbered list, if their count equals the highest number cited in the
-        text."""
+        """Entries of an unnumbered list that has as many entries as the highest number cited."""
         numbers = [int(m.id) for m in self._marks.marks if m.kind == "number" and not m.needs_entry]
         for source_list in self._sources:
             is_plain = source_list.has_heading and all(entry.kind == "plain" for entry in source_list.entries)
@@ -308,11 +309,10 @@ class _Resolver:
         return _group_entries((entry.id.casefold(), entry) for entry in self._listed_entries if entry.kind == "label")
 
     def _author_meanings(self, mark: CitationMark) -> Sequence[Meaning]:
-        """Return the source cited by name and year, if exactly one entry of the lists contains
-        both."""
+        """Return the source cited by name and year, if exactly one entry of the lists contains both."""
         names, _, year = mark.id.rpartition("|")
         author_match = re.search(r"((?:[A-Z][\w’'-]+(?: et al\.?|,? (?:and|&) )?){1,3}) ?$", names)
-        names = (author_match[1] if author_match else "") if names.startswith("\x00") else names
+        names = (author_match[1] if author_match else "") if names.startswith(TEXT_BEFORE_YEAR) else names
         words = re.findall(rf"[A-Z][^\W\d_][\w’'-]*|[{HAN_RANGES}]{{2,4}}", names)
         dated = self._entries_by_year.get(year[:4], ()) if words else ()
         matches = [e for e in dated if year in e.text and all(word in e.text for word in words)]
@@ -403,7 +403,7 @@ _K = TypeVar("_K")
 
 
 def _group_entries(keyed: Iterable[tuple[_K, ListEntry]]) -> Mapping[_K, list[ListEntry]]:
-    """Group entries by key, in order."""
+    """Group pairs of key and entry by key, in order."""
     groups: dict[_K, list[ListEntry]] = {}
     for key, entry in keyed:
         groups.setdefault(key, []).append(entry)

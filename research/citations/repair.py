@@ -1,8 +1,8 @@
 """Removal or replacement of sentences in the Markdown of an answer; all other text is kept.
 
 A sentence is located by its letters only, so that Markdown marks in it do not matter. The end of
-each span is marked by a placeholder. Each edit is
-verified: it is applied only if the parsed tree then has exactly the expected sentences.
+each span is marked by a placeholder. Each edit is verified: it is applied only if the parsed tree
+then has exactly the expected sentences.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ _MARKDOWN_CHAR = re.compile(r"([\\`*_\[\]<>|#~@&])")
 
 
 class RepairedSpans(NamedTuple):
-    """Spans after some sentences were changed, and the indices of the sentences that were
-    changed."""
+    """Spans after some sentences were changed, and the indices of the changed sentences."""
 
     spans: tuple[Span, ...]
     repaired_indices: frozenset[int]
@@ -72,7 +71,7 @@ def _sentence_letters(text: str, spans: Sequence[Span]) -> list[str]:
 
 
 def _rebuild_spans(text: str, spans: Sequence[Span]) -> Iterator[Span]:
-    """Rebuild the spans of a text with placeholders; without its end, a span joins the next one."""
+    """Rebuild the spans of a text with placeholders; a span whose placeholder is gone joins the next."""
     parts = re.split(f"({CITE_PLACEHOLDER})", text)
     for words, mark in zip(parts[::2], parts[1::2], strict=False):
         span = spans[placeholder_index(mark)]
@@ -104,8 +103,7 @@ def _candidate_edits(text: str, letters: str, occurrence: int, replacement: str)
 
 
 def _remove_row(lines: Sequence[str], row_index: int) -> list[str]:
-    """Remove a row from a table, and the head after the last row; placeholders of span ends are
-    kept."""
+    """Remove a row from a table, and the head after the last row; placeholders of span ends are kept."""
     marks = "".join(re.findall(CITE_PLACEHOLDER, lines[row_index]))
     remaining = [*lines[:row_index], *lines[row_index + 1 :]]
     is_first_row = row_index >= 2 and _TABLE_RULE.match(re.sub(CITE_PLACEHOLDER, "", lines[row_index - 1]))
@@ -148,6 +146,8 @@ def _replace_range(text: str, start: int, end: int, replacement: str) -> str:
 
 
 def _is_deeper(line: str, reference: str) -> bool:
+    """Return whether a line is indented more than another."""
+
     def indent(text: str) -> int:
         return len(text) - len(text.lstrip(" \t"))
 

@@ -110,7 +110,7 @@ class ParsedReport:
         """Match an address in round brackets at an offset."""
         return _LINK_TARGET.match(self.prose, offset)
 
-    # What is no prose
+    # Blanking of everything but prose
 
     def _blank_non_prose(self) -> str:
         text = _blank_out(self.front_matter) + self.source[len(self.front_matter) :]
@@ -253,8 +253,7 @@ def _blank_formula(match: re.Match[str]) -> str:
 
 
 def _unescape_bracket(match: re.Match[str]) -> str:
-    """Replace an escaped bracket by a citation if it holds numbers; otherwise blank it as a
-    formula."""
+    """Replace an escaped bracket with numbers by a citation; blank any other, as it is a formula."""
     if _NUMBER_LIST.fullmatch(match[1]):
         return f" [{match[1]} ]"
     return _blank_out(match[0])
