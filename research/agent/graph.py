@@ -402,10 +402,8 @@ def build_graph(
 ) -> StateGraph[Any, Any, Any, Any]:
     """Build the graph over some sources, without compiling it.
 
-    The arguments after `node_names` are for a graph that a LangGraph server runs.
-
     Args:
-        node_names: the name of the node of each source.
+        node_names: the name of the node of each source; the other arguments are for LangGraph servers.
         wrap_node: wraps each node, given its name, to supply its context.
         first_node: a node that receives the client's input.
         last_node: a node that reports how the run ended.

@@ -53,11 +53,11 @@ class LintResult(Record):
     flaws: tuple[CitationFlaw, ...] = ()
 
     @property
-    def errors(self) -> int:
+    def error_count(self) -> int:
         return sum(flaw.severity == "error" for flaw in self.flaws)
 
     @property
-    def warnings(self) -> int:
+    def warning_count(self) -> int:
         return sum(flaw.severity == "warning" for flaw in self.flaws)
 
 

@@ -19,7 +19,7 @@ from itertools import count
 from research.agent.llm.truncation import TRUNCATION_MARK, RankedText, excerpt, select_texts, truncate
 from research.citations.registry import cite_passage
 from research.core.records import MEMORY_SOURCE, Evidence, Finding, Passage, PassageReference, Span, fingerprint
-from research.core.text.folding import fold_text as fold_text
+from research.core.text.folding import fold_text
 from research.core.text.tokenizer import word_weights
 from research.models.prompting import Prompt
 from research.models.token_counts import estimate_tokens

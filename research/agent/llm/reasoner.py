@@ -53,8 +53,15 @@ from research.core.text.tokenizer import detect_language, is_blank
 from research.models.chat import Chat
 from research.models.clients import ModelClients
 from research.models.prompting import Prompt
-from research.models.roles import ModelSpec, check_spec, is_usable, missing_setting, report_spec, role_models
-from research.models.roles import parse_spec as parse_spec
+from research.models.roles import (
+    ModelSpec,
+    check_spec,
+    is_usable,
+    missing_setting,
+    parse_spec,
+    report_spec,
+    role_models,
+)
 from research.sources import registry
 from research.sources.places.questions import parse_place_query
 

@@ -87,13 +87,9 @@ async def write_section(
         except RunEndedError as ended:
             context.budget.record_skip(ended.reason)
             break
-        section = section.model_copy(
-            update={
-                "rounds": round_ + 1,
-                "gap": reflection.gap,
-                "failures": (*section.failures, *reflection.failures),
-            }
-        )
+        failures = (*section.failures, *reflection.failures)
+        update = {"rounds": round_ + 1, "gap": reflection.gap, "failures": failures}
+        section = section.model_copy(update=update)
         follow_ups = [keep_known_urls(task, question) for task in reflection.follow_ups]
         tasks = select_new_tasks(follow_ups, findings, options)
         if reflection.sufficient or not tasks:
