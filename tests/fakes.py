@@ -228,12 +228,12 @@ class ScriptedReasoner:
             for n, (query, source) in enumerate(((q, s) for q in self._queries for s in sources), 1)
         ]
         part = Part(id="p1", subject="Tower", text=question.text)
-        unclear = None if question.added else self._unclear
-        return Plan(parts=(part,), tasks=tuple(tasks), notes=("scripted",), unclear=unclear)
+        unclear = None if question.additions else self._unclear
+        return Plan(parts=(part,), tasks=tuple(tasks), notes=("scripted",), clarification=unclear)
 
     async def reflect(self, inputs: ReasonerInput, round_: int) -> Reflection:
         self.reflected.append((round_, tuple(inputs.findings)))
-        self.added.append(("reflect", inputs.question.added))
+        self.added.append(("reflect", inputs.question.additions))
         source = inputs.plan.tasks[0].source if inputs.plan.tasks else "web"
         return Reflection(
             round=round_,
@@ -248,7 +248,7 @@ class ScriptedReasoner:
 
     async def write(self, inputs: ReasonerInput, reflections: Sequence[Reflection]) -> Draft:
         self.written.append((inputs.plan, tuple(inputs.findings)))
-        self.added.append(("write", inputs.question.added))
+        self.added.append(("write", inputs.question.additions))
         return self.quote_findings(inputs.question, inputs.plan, inputs.findings)
 
     # Of a report: as many sections as there are queries, one of them each
@@ -316,9 +316,9 @@ class ScriptedReasoner:
         for item, passage in ((e, p) for f in own for e in f.evidence for p in e.passages):
             cite = PassageReference(evidence=item.id, passage=passage.id, end=len(passage.text))
             value = CellValue(type="text", text=passage.text)
-            reading = CellReading(value=value, quote=passage.text, cites=(cite,))
+            reading = CellReading(value=value, quote=passage.text, references=(cite,))
             return cell.model_copy(update={"readings": (reading,)})
-        return cell.model_copy(update={"lack": "not found"})
+        return cell.model_copy(update={"missing_reason": "not found"})
 
     def quote_findings(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
         spans = tuple(
@@ -326,7 +326,7 @@ class ScriptedReasoner:
                 kind="quote",
                 text=passage.text,
                 part="p1",
-                cites=(PassageReference(evidence=item.id, passage=passage.id, end=len(passage.text)),),
+                references=(PassageReference(evidence=item.id, passage=passage.id, end=len(passage.text)),),
             )
             for finding in findings
             for item in finding.evidence

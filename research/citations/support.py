@@ -66,7 +66,7 @@ class CheckedSentence(Record):
     numbers: tuple[int, ...] = ()
     spans: tuple[int, ...] = ()
     status: SupportStatus
-    lacks: tuple[SupportGap, ...] = ()
+    gaps: tuple[SupportGap, ...] = ()
     evidence: str = ""
     passage: str = ""
     start: int = 0
@@ -181,7 +181,7 @@ def check_support(cited: CitedAnswer) -> AnswerSupport:
     """
     passages = _PassageIndex(cited)
     review = cited.answer.review
-    verdicts = {item.key: item for item in review.rulings} if review else {}
+    verdicts = {item.key: item for item in review.verdicts} if review else {}
     sentences: list[CheckedSentence] = []
     candidates = (candidate for group in group_spans(cited) for candidate in group_sentences(group))
     for index, candidate in enumerate(candidates):
@@ -193,7 +193,7 @@ def check_support(cited: CitedAnswer) -> AnswerSupport:
 
 def sentence_key(sentence: CheckedSentence, cited: CitedAnswer) -> str:
     """Return a key of a sentence and its cited passages, independent of its position."""
-    cites = (cite for index in sentence.spans for cite in cited.spans[index].span.cites)
+    cites = (cite for index in sentence.spans for cite in cited.spans[index].span.references)
     passages = dict.fromkeys(f"{cite.evidence} {cite.passage} {cite.start}" for cite in cites)
     return fingerprint(sentence.text, *passages)
 
@@ -220,7 +220,7 @@ def _apply_verdict(sentence: CheckedSentence, verdict: ModelVerdict) -> CheckedS
     elif sentence.status == "supported":
         status = "unclear"
     update: dict[str, object] = {"status": status, "ruled": True}
-    update |= {"lacks": ()} if status == "supported" else {"reason": verdict.reason}
+    update |= {"gaps": ()} if status == "supported" else {"reason": verdict.reason}
     if verdict.quote:
         location = ("evidence", "passage", "start", "end")
         update |= {name: getattr(verdict, name) for name in location}
@@ -253,7 +253,7 @@ def _check_sentence(
     a row of a database.
     """
     own_spans = [spans[index] for index in sentence.span_indices]
-    if own_spans and all(item.span.made for item in own_spans):
+    if own_spans and all(item.span.generated for item in own_spans):
         return None
     numbers = tuple(dict.fromkeys(number for item in own_spans for number in item.numbers))
     unsourced = any(item.unsourced for item in own_spans)
@@ -275,12 +275,12 @@ def _check_sentence(
             return CheckedSentence(**base, status="quoted", **item.locate(*span_range))
     assessment = _judge_cached(sentence.text, tuple(item.comparison_text for item in cited))
     nearest = cited[min(assessment.passage, len(cited) - 1)]
-    gaps = (*assessment.lacks, *_find_misquotes(sentence.text, cited))
-    is_doubted = unsourced or len(gaps) > len(assessment.lacks)
+    gaps = (*assessment.gaps, *_find_misquotes(sentence.text, cited))
+    is_doubted = unsourced or len(gaps) > len(assessment.gaps)
     status: SupportStatus = "unclear" if is_doubted and assessment.status == "supported" else assessment.status
     context_length = len(nearest.context_line)
     location = nearest.locate(assessment.start - context_length, assessment.end - context_length)
-    return CheckedSentence(**base, status=status, lacks=gaps, **location)
+    return CheckedSentence(**base, status=status, gaps=gaps, **location)
 
 
 def _find_whole_sentence(text: str, passage: str) -> tuple[int, int] | None:
@@ -373,7 +373,7 @@ def _resolve_excerpts(spans: Iterable[NumberedSpan], passages: _PassageIndex) ->
     """Yield what spans cite, each excerpt once."""
     seen: set[PassageReference] = set()
     for item in spans:
-        for cite in item.span.cites:
+        for cite in item.span.references:
             match = None if cite in seen else passages.find(item.numbers, cite.passage)
             if match is None:
                 continue

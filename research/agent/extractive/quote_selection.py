@@ -360,7 +360,7 @@ def select_quotes(
                 candidate.start,
                 candidate.end,
                 probability,
-                candidate.passage.made,
+                candidate.passage.generated,
             )
             scored.append(
                 _ScoredQuote(

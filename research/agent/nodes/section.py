@@ -67,7 +67,7 @@ async def write_section(
         if round_ == options.reflections:
             on_searched(findings)
         if earlier and section.spans and not earlier.new_findings(findings):
-            section = section.model_copy(update={"kept": True})
+            section = section.model_copy(update={"carried_over": True})
             break
         material = earlier.section_material(part_id, findings, now) if earlier else findings
         try:
@@ -95,8 +95,8 @@ async def write_section(
         if reflection.sufficient or not tasks:
             break
     on_searched(findings)
-    cites = sum(bool(span.cites) for span in section.spans)
-    emit(SectionAdvanced(part=part_id, step="done", round=section.rounds, cites=cites, kept=section.kept))
+    cites = sum(bool(span.references) for span in section.spans)
+    emit(SectionAdvanced(part=part_id, step="done", round=section.rounds, cites=cites, kept=section.carried_over))
     return section, findings
 
 
@@ -150,7 +150,7 @@ def assemble_report(
         spans=tuple(spans),
         author=next(filter(None, authors), ""),
         failures=(*(f for s in sections for f in s.failures), *preface.failures),
-        unwritten=preface.unwritten,
+        placeholder=preface.placeholder,
     )
 
 

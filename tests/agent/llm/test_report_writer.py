@@ -115,7 +115,7 @@ async def test_a_section_cites_what_was_found_for_it(llm: ModelReasoner) -> None
     section = await llm.write_section(
         ReasonerInput(TOPIC, NEWS, ignore_event, PLAN, [finding]), ReportSection(part="s1")
     )
-    cited = {cite.evidence for span in section.spans for cite in span.cites}
+    cited = {cite.evidence for span in section.spans for cite in span.references}
     assert cited == {item.id for item in finding.evidence}
     assert section.author.startswith("gemini:")
 
@@ -140,7 +140,7 @@ async def test_a_section_keeps_its_text_when_it_cannot_be_put_right(llm: ModelRe
     assert second.spans == first.spans
     assert [failure.reason for failure in second.failures] == ["refused"]
     none = await llm.write_section(ReasonerInput(TOPIC, NEWS, ignore_event, PLAN, [finding]), ReportSection(part="s1"))
-    assert [span.kind for span in none.spans if span.cites] == ["quote"]
+    assert [span.kind for span in none.spans if span.references] == ["quote"]
 
 
 async def test_what_stands_before_the_sections_cites_what_they_cite(llm: ModelReasoner) -> None:
@@ -149,8 +149,8 @@ async def test_what_stands_before_the_sections_cites_what_they_cite(llm: ModelRe
         ReasonerInput(TOPIC, NEWS, ignore_event, PLAN, [finding]), ReportSection(part="s1")
     )
     head = await llm.write_preface(ReasonerInput(TOPIC, NEWS, ignore_event, PLAN, [finding]), [section])
-    assert {c.evidence for s in head.spans for c in s.cites} <= {finding.evidence[0].id}
-    assert any(span.cites for span in head.spans)
+    assert {c.evidence for s in head.spans for c in s.references} <= {finding.evidence[0].id}
+    assert any(span.references for span in head.spans)
 
 
 async def test_nothing_stands_before_sections_that_found_nothing(llm: ModelReasoner, gemini: FakeGemini) -> None:
@@ -173,7 +173,7 @@ async def test_a_section_of_a_part_of_the_material_says_what_was_left_out(
     )
     (notice,) = [span.text for span in section.spans if span.kind == "notice"]
     assert "of 30 sources were left out, the least relevant first" in notice
-    assert any(span.cites for span in section.spans)
+    assert any(span.references for span in section.spans)
     assert section.failures == ()
     later = found("Tickets cost 5 yuan.", query="tickets")
     await llm.write_section(ReasonerInput(TOPIC, NEWS, ignore_event, PLAN, [finding, later]), section)
@@ -191,7 +191,7 @@ async def test_what_stands_before_long_sections_is_written_of_their_beginnings(
     gemini.log.clear()
     gemini.context, gemini.wording = 8_192, "zhipu"
     head = await llm.write_preface(ReasonerInput(TOPIC, NEWS, ignore_event, PLAN, [finding]), [long, long])
-    assert any(span.cites for span in head.spans)
+    assert any(span.references for span in head.spans)
     assert gemini.log[-1].prompt.count("[…]") == 2
     judged = await llm.reflect_on_section(ReasonerInput(TOPIC, NEWS, ignore_event, PLAN, [finding]), long, 1)
     assert judged.failures == ()
