@@ -50,6 +50,7 @@ class FigureSentence:
 
     @cached_property
     def tokens(self) -> frozenset[str]:
+        """Content tokens outside the figures."""
         return frozenset(token for token, _ in self.content)
 
     @cached_property

@@ -42,8 +42,8 @@ def repair_spans(spans: Sequence[Span], changes: Mapping[int, str]) -> RepairedS
     """
     text = "".join(span.text + cite_placeholder(at) for at, span in enumerate(spans))
     texts = _sentence_letters(text, spans)
-    empty = _empty_headings(text)
-    done: set[int] = set()
+    empty_before = _empty_headings(text)
+    repaired: set[int] = set()
     remaining = list(range(len(texts)))  # indices of the remaining sentences
     for index in sorted(changes, reverse=True):
         replacement = changes[index]
@@ -57,17 +57,17 @@ def repair_spans(spans: Sequence[Span], changes: Mapping[int, str]) -> RepairedS
                 text = candidate
                 remaining = [at for at in remaining if replacement or at != index]
                 texts[index] = _letters_only(replacement) if replacement else texts[index]
-                done.add(index)
+                repaired.add(index)
                 break
-    if done:
-        text = _remove_headings(text, _empty_headings(text) - empty)
-    return RepairedSpans(tuple(_rebuild_spans(text, spans)), frozenset(done))
+    if repaired:
+        text = _remove_headings(text, _empty_headings(text) - empty_before)
+    return RepairedSpans(tuple(_rebuild_spans(text, spans)), frozenset(repaired))
 
 
 def _sentence_letters(text: str, spans: Sequence[Span]) -> list[str]:
     """Return the letters of each sentence of a text with placeholders."""
     numbered = [NumberedSpan(span=span) for span in _rebuild_spans(text, spans)]
-    return [_letters_only(piece.text) for piece in find_sentences(build_answer_tree(numbered))]
+    return [_letters_only(sentence.text) for sentence in find_sentences(build_answer_tree(numbered))]
 
 
 def _rebuild_spans(text: str, spans: Sequence[Span]) -> Iterator[Span]:
@@ -162,8 +162,8 @@ def _unpaired_emphasis(text: str) -> Iterator[str]:
             yield mark
 
 
-def _find_headings(text: str) -> list[tuple[int, int, bool]]:
-    """Return the line and level of each heading, and whether only headings stand under it."""
+def _find_headings(text: str) -> list[tuple[int, bool]]:
+    """Return the line of each heading, and whether it is empty: only headings stand under it."""
     lines = [re.sub(CITE_PLACEHOLDER, "", line) for line in text.split("\n")]
     headings = [(at, len(match[1])) for at, line in enumerate(lines) if (match := _HEADING.match(line))]
     titles = {at for at, _ in headings}
@@ -171,19 +171,19 @@ def _find_headings(text: str) -> list[tuple[int, int, bool]]:
     for n, (at, level) in enumerate(headings):
         end = next((a for a, other in headings[n + 1 :] if other <= level), len(lines))
         content = (line for k, line in enumerate(lines[at + 1 : end], at + 1) if k not in titles)
-        results.append((at, level, not any(line.strip() for line in content)))
+        results.append((at, not any(line.strip() for line in content)))
     return results
 
 
 def _empty_headings(text: str) -> set[int]:
     """Return the indices, from 0, of the headings without content."""
-    return {n for n, (_, _, empty) in enumerate(_find_headings(text)) if empty}
+    return {n for n, (_, is_empty) in enumerate(_find_headings(text)) if is_empty}
 
 
 def _remove_headings(text: str, headings: set[int]) -> str:
     """Remove headings from a text by index; placeholders of span ends are kept."""
     lines = text.split("\n")
-    removed = {at for n, (at, _, _) in enumerate(_find_headings(text)) if n in headings}
+    removed = {at for n, (at, _) in enumerate(_find_headings(text)) if n in headings}
     remaining = [
         "".join(re.findall(CITE_PLACEHOLDER, line)) if at in removed else line for at, line in enumerate(lines)
     ]

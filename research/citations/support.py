@@ -99,6 +99,7 @@ class AnswerSupport(Record):
 
     @property
     def counts(self) -> StatusCounts:
+        """Number of sentences per status."""
         statuses: list[str] = [sentence.status for sentence in self.sentences]
         return StatusCounts(len(statuses), *(statuses.count(status) for status in StatusCounts._fields[1:]))
 

@@ -55,6 +55,7 @@ class TokenizedText:
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
+        """The distinct tokens."""
         return frozenset(self.tokens)
 
     @cached_property

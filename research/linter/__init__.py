@@ -54,10 +54,12 @@ class LintResult(Record):
 
     @property
     def error_count(self) -> int:
+        """Number of flaws with severity "error"."""
         return sum(flaw.severity == "error" for flaw in self.flaws)
 
     @property
     def warning_count(self) -> int:
+        """Number of flaws with severity "warning"."""
         return sum(flaw.severity == "warning" for flaw in self.flaws)
 
 

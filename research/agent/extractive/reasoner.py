@@ -99,6 +99,7 @@ class ExtractiveReasoner:
         return ExtractiveReasoner(self._corpus, self._can_answer, owner)
 
     async def plan(self, inputs: ReasonerInput) -> Plan | Draft:
+        """Plan a task for each part and source; answer a greeting or an unclear reference at once."""
         question, options = inputs.question, inputs.options
         original_text = question.text
         if is_greeting(original_text):
@@ -183,6 +184,7 @@ class ExtractiveReasoner:
         return () if is_from_question and not parsed.has_names else (subject, *self._corpus.aliases(subject))
 
     async def reflect(self, inputs: ReasonerInput, round_: int) -> Reflection:
+        """Name the parts without a quote, a place or a row, with searches in other words for them."""
         question, plan, findings = inputs.question, inputs.plan, inputs.findings
         missing = [
             part
@@ -259,6 +261,7 @@ class ExtractiveReasoner:
                 yield Task(id="", source="", query=name, part=part.id, subject=names, purpose="whole subject")
 
     async def write(self, inputs: ReasonerInput, reflections: Sequence[Reflection]) -> Draft:
+        """Quote the findings; if nothing was found, add what was searched and the closest documents."""
         findings = inputs.findings
         draft = self.quote_findings(inputs.question, inputs.plan, findings)
         has_searched = any(finding.reason != "no model" for finding in findings)
@@ -298,6 +301,7 @@ class ExtractiveReasoner:
         return Plan(outline=True, parts=(Part(id="s1", subject=title, text=question.text),), tasks=section_tasks)
 
     async def write_section(self, inputs: ReasonerInput, section: ReportSection) -> ReportSection:
+        """Write the section as an answer to the whole question, with a fresh plan of its parts."""
         plan = await self.plan(inputs)
         if isinstance(plan, Draft):
             return section.model_copy(update={"spans": plan.spans, "author": plan.author})
@@ -332,6 +336,7 @@ class ExtractiveReasoner:
         return Plan(grid=Grid(rows=rows, columns=tuple(columns)))
 
     def cell_tasks(self, question: Question, row: Row, column: Column, sources: Sequence[str]) -> tuple[Task, ...]:
+        """Return the searches for a cell: keywords for documents, in other words too if they are local."""
         part = Part(id="", subject=row.name, text=column.full_question)
         names = (row.name, *self._corpus.aliases(row.name))
         all_tasks: list[Task] = []
@@ -352,6 +357,7 @@ class ExtractiveReasoner:
         return tuple(all_tasks)
 
     async def extract_cells(self, inputs: ReasonerInput, row: Row, columns: Sequence[Column]) -> tuple[Cell, ...]:
+        """Read each cell from quoted sentences by rules."""
         names = (row.name, *self._corpus.aliases(row.name))
         author = message("digest.author", inputs.question.language)
         return tuple(fill_cells(row, columns, names, inputs.findings, author))
@@ -361,6 +367,7 @@ class ExtractiveReasoner:
         return HeadlineTones()
 
     def quote_findings(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
+        """Quote the findings part by part, or in a table if the same is asked about several subjects."""
         spans = self._comparison_table(question, plan, findings)
         for part in plan.parts if not spans else ():
             spans.append(Span(kind="heading", text=part_label(part, plan), part=part.id))

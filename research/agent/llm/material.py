@@ -64,13 +64,14 @@ class MaterialListing:
         Otherwise the passages are listed, or with `use_summaries` an existing summary. Citations of
         `cited_spans` have handles even if they are not shown.
         """
-        findings = sorted(findings, key=_is_old)
+        findings = sorted(findings, key=_is_earlier)
         groups = [_to_blocks(finding, use_summaries, max_chars) for finding in findings]
         titles = [f"### {neutralise_handles(finding.task.query)}\n" for finding in findings]
         query_words = [_query_words(finding.task.query) for finding in findings]
         blocks = list(_unique_blocks(groups))
         items = [
-            RankedText(group, block.text, block.token_count + 1, _is_old(findings[group])) for group, _, block in blocks
+            RankedText(group, block.text, block.token_count + 1, _is_earlier(findings[group]))
+            for group, _, block in blocks
         ]
         selected, max_tokens = select_texts(
             items, [estimate_tokens(title) + 2 for title in titles], query_words, token_budget
@@ -187,7 +188,7 @@ def _unique_blocks(groups: Sequence[Sequence[MaterialBlock]]) -> Iterator[tuple[
     yield from unique.values()
 
 
-def _is_old(finding: Finding) -> bool:
+def _is_earlier(finding: Finding) -> bool:
     """Return whether a finding comes from earlier turns or an earlier report."""
     return finding.task.source == MEMORY_SOURCE
 

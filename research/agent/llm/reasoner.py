@@ -198,6 +198,7 @@ class ModelReasoner:
     # Planning
 
     async def plan(self, inputs: ReasonerInput) -> Plan | Draft:
+        """Let a model plan the searches, answer at once, or ask a clarifying question beside its plan."""
         question, options, emit = inputs.question, inputs.options, inputs.emit
         if not options.loops:  # nothing is searched, so the answer is the only call
             return Plan()
@@ -248,6 +249,7 @@ class ModelReasoner:
     # Reflecting
 
     async def reflect(self, inputs: ReasonerInput, round_: int) -> Reflection:
+        """Let a model judge whether the findings suffice, and propose further searches."""
         question, findings, options = inputs.question, inputs.findings, inputs.options
         if findings and all(f.has_failed for f in findings):
             note = message("draft.failed", question.language)
@@ -294,6 +296,7 @@ class ModelReasoner:
     # Writing
 
     async def write(self, inputs: ReasonerInput, reflections: Sequence[Reflection]) -> Draft:
+        """Let a model write the answer from the findings, or from its memory if nothing is searched."""
         findings, language = inputs.findings, inputs.question.language
         if not inputs.options.loops:
             return await self._write_unsearched(inputs)

@@ -30,13 +30,13 @@ _WORD_CHAR = re.compile(rf"[^\W{HAN_RANGES}]")  # of a script with spaces betwee
 class RankedText:
     """A text with its number of tokens; `group` is the index of the query that found it.
 
-    A text of earlier turns (`is_old`) ranks behind all others.
+    A text of earlier turns (`is_earlier`) ranks behind all others.
     """
 
     group: int
     text: str
     token_count: int
-    is_old: bool = False
+    is_earlier: bool = False
 
 
 def select_texts(
@@ -86,7 +86,7 @@ def _order_by_relevance(items: Sequence[RankedText], query_words: Sequence[Mappi
     for n in sorted(range(len(items)), key=lambda n: (-relevances[n], n)):
         groups.setdefault(items[n].group, []).append(n)
     ranked = [
-        (items[n].is_old, rank, group_id, n) for group_id, group in groups.items() for rank, n in enumerate(group)
+        (items[n].is_earlier, rank, group_id, n) for group_id, group in groups.items() for rank, n in enumerate(group)
     ]
     return [n for *_, n in sorted(ranked)]
 

@@ -104,6 +104,7 @@ class ParsedReport:
         return bisect_right(self.line_starts, offset)
 
     def line_text(self, line: MarkdownLine) -> str:
+        """Return the prose of a line, with everything else blanked."""
         return self.prose[line.start : line.end]
 
     def match_target(self, offset: int) -> re.Match[str] | None:
