@@ -11,7 +11,7 @@ enough. The measured worth of each rule is in `tests/yardsticks/README.md`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 from research.citations.figure_check import TIME_KINDS
@@ -165,9 +165,10 @@ def _has_conflicting_figures(kind: str, first: Mention, second: Mention) -> bool
     """Return whether both sentences have other figures of a kind, none of which agree."""
     pairs = [
         (a, b)
-        for a in _measures_of_kind(kind, first.other_measures)
-        for b in _measures_of_kind(kind, second.other_measures)
-        if (_shares_date_part(a, b) if a.is_date else kind in IDENTIFYING_KINDS | TIME_KINDS or a.unit == b.unit)
+        for a in first.other_measures
+        for b in second.other_measures
+        if a.kind == b.kind == kind
+        and (_shares_date_part(a, b) if a.is_date else kind in IDENTIFYING_KINDS | TIME_KINDS or a.unit == b.unit)
     ]
     return bool(pairs) and not any(are_compatible(a, b) for a, b in pairs)
 
@@ -188,10 +189,6 @@ def _misses_number(first: Mention, second: Mention) -> bool:
         and (word in text if has_han(word) else re.search(rf"\b{re.escape(word)}\b", text))
         for word, numbers in first.numbered_words.items()
     )
-
-
-def _measures_of_kind(kind: str, measures: Iterable[Measure]) -> Iterator[Measure]:
-    return (m for m in measures if m.kind == kind)
 
 
 def _shares_figure(first: Mention, second: Mention) -> bool:

@@ -48,7 +48,7 @@ def repair_spans(spans: Sequence[Span], changes: Mapping[int, str]) -> RepairedS
     for index in sorted(changes, reverse=True):
         replacement = changes[index]
         expected = [
-            texts[at] if at != index else _letters_only(replacement) for at in remaining if replacement or at != index
+            texts[at] if at != index else letters_only(replacement) for at in remaining if replacement or at != index
         ]
         for candidate in _candidate_edits(
             text, texts[index], sum(texts[at] == texts[index] for at in remaining if at < index), replacement
@@ -56,7 +56,7 @@ def repair_spans(spans: Sequence[Span], changes: Mapping[int, str]) -> RepairedS
             if _sentence_letters(candidate, spans) == expected:
                 text = candidate
                 remaining = [at for at in remaining if replacement or at != index]
-                texts[index] = _letters_only(replacement) if replacement else texts[index]
+                texts[index] = letters_only(replacement) if replacement else texts[index]
                 repaired.add(index)
                 break
     if repaired:
@@ -67,7 +67,7 @@ def repair_spans(spans: Sequence[Span], changes: Mapping[int, str]) -> RepairedS
 def _sentence_letters(text: str, spans: Sequence[Span]) -> list[str]:
     """Return the letters of each sentence of a text with placeholders."""
     numbered = [NumberedSpan(span=span) for span in _rebuild_spans(text, spans)]
-    return [_letters_only(sentence.text) for sentence in find_sentences(build_answer_tree(numbered))]
+    return [letters_only(sentence.text) for sentence in find_sentences(build_answer_tree(numbered))]
 
 
 def _rebuild_spans(text: str, spans: Sequence[Span]) -> Iterator[Span]:
@@ -81,7 +81,8 @@ def _rebuild_spans(text: str, spans: Sequence[Span]) -> Iterator[Span]:
         yield spans[-1].model_copy(update={"text": parts[-1], "references": (), "unsourced": False})
 
 
-def _letters_only(text: str) -> str:
+def letters_only(text: str) -> str:
+    """Return the letters and digits of a text."""
     return "".join(char for char in text if char.isalnum())
 
 
@@ -89,14 +90,14 @@ def _candidate_edits(text: str, letters: str, occurrence: int, replacement: str)
     """Yield the text with one sentence changed, for each place where the sentence may be."""
     lines = text.split("\n")
     for at, line in enumerate(lines):
-        if "|" in line and not replacement and letters and _letters_only(line) == letters:
+        if "|" in line and not replacement and letters and letters_only(line) == letters:
             yield "\n".join(_remove_row(lines, at))
     offsets = [at for at, char in enumerate(text) if char.isalnum()]
-    letters_only = "".join(text[at] for at in offsets)
-    starts, at = [], letters_only.find(letters) if letters else -1
+    all_letters = letters_only(text)
+    starts, at = [], all_letters.find(letters) if letters else -1
     while at >= 0:
         starts.append(at)
-        at = letters_only.find(letters, at + 1)
+        at = all_letters.find(letters, at + 1)
     for start in sorted(starts, key=lambda s: abs(starts.index(s) - occurrence)):
         begin, end = offsets[start], offsets[start + len(letters) - 1] + 1
         yield _replace_range(text, begin, end, replacement)
@@ -136,7 +137,7 @@ def _replace_range(text: str, start: int, end: int, replacement: str) -> str:
     at = (before + unpaired).count("\n")
     bare = re.sub(CITE_PLACEHOLDER, "", lines[at])
     item = _ITEM.match(bare + " ")
-    if not _letters_only(bare[item.end() :] if item else bare):
+    if not letters_only(bare[item.end() :] if item else bare):
         if item and at + 1 < len(lines) and _is_deeper(lines[at + 1], bare):
             return text  # the item has nested items
         del lines[at]

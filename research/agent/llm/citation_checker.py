@@ -18,7 +18,6 @@ from research.agent.reasoner import Claim
 from research.core.errors import ServiceError
 from research.core.events import EventEmitter
 from research.core.records import (
-    Failure,
     ModelVerdict,
     ModelVerdicts,
     Question,
@@ -27,7 +26,6 @@ from research.core.records import (
     Verdict,
 )
 from research.core.text.tokenizer import find_quote, normalise_quote
-from research.models.chat import Chat
 from research.models.roles import ModelSpec
 
 MAX_REASON_CHARS = 200  # longer reasons are cut
@@ -95,7 +93,8 @@ class ModelCitationChecker:
             rows.setdefault(row.number, row)
         judged = [_to_verdict(claim, rows[n]) for n, claim in enumerate(claims, 1) if n in rows]
         verdicts = tuple(item for item in judged if item)
-        return ModelVerdicts(verdicts=verdicts, failures=() if rows else (_no_judgement_failure(chat),))
+        no_judgement = ServiceError("malformed", f"{chat.spec} judged no sentence")
+        return ModelVerdicts(verdicts=verdicts, failures=() if rows else (no_judgement.to_failure("check"),))
 
     async def rewrite_claims(
         self, question: Question, claims: Sequence[Claim], options: RunOptions, emit: EventEmitter
@@ -137,10 +136,6 @@ class ModelCitationChecker:
         if reasoner is None:
             raise ServiceError("no key")
         return reasoner
-
-
-def _no_judgement_failure(chat: Chat) -> Failure:
-    return ServiceError("malformed", f"{chat.spec} judged no sentence").to_failure("check")
 
 
 def _to_verdict(claim: Claim, output: _VerdictOutput) -> ModelVerdict | None:

@@ -19,7 +19,7 @@ from research.agent.nodes.section import load_or_compute
 from research.agent.reasoner import CitationChecker, Claim
 from research.citations.numbering import CitedAnswer, number_citations
 from research.citations.registry import EvidenceRegistry, collect_evidence
-from research.citations.repair import repair_spans
+from research.citations.repair import letters_only, repair_spans
 from research.citations.support import (
     STATUSES_FOR_MODEL,
     CheckedSentence,
@@ -242,17 +242,15 @@ async def _rewrite_sentences(
         state.failures += rewritten.failures
         texts |= dict(rewritten.texts)
     new_texts = {s.at: texts[key] for s in sentences if s.numbers and (key := sentence_key(s, cited)) in texts}
-    return {index: text for index, text in new_texts.items() if any(char.isalnum() for char in text)}
+    return {index: text for index, text in new_texts.items() if letters_only(text)}
 
 
 async def _judge_rewritten(answer: Answer, rewritten: set[str], state: _CheckState) -> tuple[Answer, set[str]]:
     """Judge the rewritten sentences, drop those without support, and return the dropped ones."""
     cited = number_citations(answer, state.registry)
-    rewritten_by_key = {_alphanumeric(text): text for text in rewritten}
+    rewritten_by_key = {letters_only(text): text for text in rewritten}
     rewritten_sentences = [
-        s
-        for s in (await asyncio.to_thread(check_support, cited)).sentences
-        if _alphanumeric(s.text) in rewritten_by_key
+        s for s in (await asyncio.to_thread(check_support, cited)).sentences if letters_only(s.text) in rewritten_by_key
     ]
     await _judge_claims(_to_claims(_select_doubtful(rewritten_sentences, cited), cited), state)
     assert answer.review is not None
@@ -260,19 +258,15 @@ async def _judge_rewritten(answer: Answer, rewritten: set[str], state: _CheckSta
     answer = answer.model_copy(update={"review": review})
     cited = number_citations(answer, state.registry)
     judged = (await asyncio.to_thread(check_support, cited)).sentences
-    supported = {_alphanumeric(s.text) for s in judged if s.status in ("supported", "quoted")}
+    supported = {letters_only(s.text) for s in judged if s.status in ("supported", "quoted")}
     failed = {
-        s.at: "" for s in judged if _alphanumeric(s.text) in rewritten_by_key and _alphanumeric(s.text) not in supported
+        s.at: "" for s in judged if letters_only(s.text) in rewritten_by_key and letters_only(s.text) not in supported
     }
     if not failed:
         return answer, set()
-    dropped = {rewritten_by_key[_alphanumeric(s.text)] for s in judged if s.at in failed}
+    dropped = {rewritten_by_key[letters_only(s.text)] for s in judged if s.at in failed}
     _, answer = await asyncio.to_thread(_apply_changes, answer, cited, failed)
     return answer, dropped
-
-
-def _alphanumeric(text: str) -> str:
-    return "".join(char for char in text if char.isalnum())
 
 
 def _apply_changes(answer: Answer, cited: CitedAnswer, changes: dict[int, str]) -> tuple[set[int], Answer]:

@@ -25,7 +25,6 @@ from research.core.records import (
     Cell,
     Column,
     Draft,
-    Failure,
     Finding,
     Grid,
     Language,
@@ -256,10 +255,11 @@ def table_draft(grid: Grid, cells: Sequence[Cell], language: Language) -> Draft:
     )
     spans = table_spans([format_column_heading(c, c.unit, language) for c in grid.columns], rows)
     generated = (span.model_copy(update={"generated": True}) for span in spans)
+    unique_failures = {failure.model_dump_json(): failure for cell in cells for failure in cell.failures}
     return Draft(
         spans=(*generated, *_missing_cell_notices(cells, language)),
         author=next((cell.author for cell in cells if cell.author), message("draft.nobody", language)),
-        failures=_unique_failures(failure for cell in cells for failure in cell.failures),
+        failures=tuple(unique_failures.values()),
     )
 
 
@@ -283,7 +283,3 @@ def _missing_cell_notices(cells: Sequence[Cell], language: Language) -> Iterator
     for reason, n in counts.items():
         text += " " + message(f"tabled.{reason}", language, n=n)
     yield Span(kind="notice", text=text)
-
-
-def _unique_failures(failures: Iterator[Failure]) -> tuple[Failure, ...]:
-    return tuple({f.model_dump_json(): f for f in failures}.values())
