@@ -85,14 +85,18 @@ class ListRemoval:
         )
 
     def _list_lines(self, source_list: SourceList, *, text_cites: bool) -> set[int]:
-        headed = self._report.line_number(source_list.entries[0].start) != source_list.line
-        cited = any(self._entry_sources.is_cited(entry) for entry in source_list.entries)
-        cited = cited or (self._entry_sources.needs_list and all(e.kind == "number" for e in source_list.entries))
-        if self._is_list_pending and headed and self._marks:
+        """Return the line numbers of the entries to remove, with the heading if all of them are removed.
+
+        `text_cites` states whether the text outside the lists cites a gathered source.
+        """
+        has_heading = self._report.line_number(source_list.entries[0].start) != source_list.line
+        is_cited = any(self._entry_sources.is_cited(entry) for entry in source_list.entries)
+        is_cited = is_cited or (self._entry_sources.needs_list and all(e.kind == "number" for e in source_list.entries))
+        if self._is_list_pending and has_heading and self._marks:
             sources = source_list.entries
-        elif cited:
-            within = headed and not _is_headed_notes(source_list, self._report)
-            sources = [e for e in source_list.entries if self._is_source_entry(e, in_headed_list=within)]
+        elif is_cited:
+            in_headed_list = has_heading and not _is_headed_notes(source_list, self._report)
+            sources = [e for e in source_list.entries if self._is_source_entry(e, in_headed_list=in_headed_list)]
         elif text_cites and all(self._is_uncited_entry(entry) for entry in source_list.entries):
             sources = source_list.entries
         else:
@@ -153,8 +157,8 @@ class ListRemoval:
             text = self._report.source[line.start : line.end]
             if not text.strip() or line.number in removed:
                 continue
-            titled = heading_kind(re.split("[:：]", text)[0]) == "name" or _LIST_INTRODUCTION.fullmatch(text)
-            if (titled and cited) or (is_heading_prefix(text) and not passed | out):
+            is_title = heading_kind(re.split("[:：]", text)[0]) == "name" or _LIST_INTRODUCTION.fullmatch(text)
+            if (is_title and cited) or (is_heading_prefix(text) and not passed | out):
                 out |= passed | {line.number}
             elif not passed and _begins_with_mark(text, cited):
                 out.add(line.number)

@@ -7,7 +7,7 @@ a name a question has no subject; its later clauses are then about the first cla
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -130,13 +130,13 @@ def _find_names(question: str, corpus: Corpus) -> list[NameSpan]:
     """Find the names in a question, in order, without overlap."""
     known_names = [name for name in corpus.find_names(question) if not is_generic(name)]
     spans = _locate_names(question, known_names)
-    for find in (_quoted_names, _latin_names, _chinese_names):
-        additions = [span for span in find(question) if not is_generic(span[2])]
-        if find is _chinese_names:  # the tagger only guesses: not in a clause with a certain name
-            while adjacent := _coordinate_names(question, spans):
-                spans += adjacent
-            additions = [s for s in additions if not any(_is_same_clause(question, s, k) for k in spans)]
-        spans += [s for s in additions if all(s[1] <= a or s[0] >= b for a, b, _ in spans)]
+    spans += _new_names(_quoted_names(question), spans)
+    spans += _new_names(_latin_names(question), spans)
+    while coordinate_names := _coordinate_names(question, spans):
+        spans += coordinate_names
+    # The tagger only guesses, so its names do not count in a clause with a certain name.
+    guesses = [s for s in _chinese_names(question) if not any(_is_same_clause(question, s, known) for known in spans)]
+    spans += _new_names(guesses, spans)
     is_plain_english = not has_han(question) and not is_comparison(question)
     if len(spans) > 1 and is_plain_english:  # a first word is always capitalised
         spans = [s for s in spans if s[0] or s[2] in known_names or not s[2].isalpha() or has_han(s[2])]
@@ -159,11 +159,16 @@ def _compared_pair(question: str) -> list[NameSpan]:
 
 
 def _coordinate_names(question: str, spans: Sequence[NameSpan]) -> list[NameSpan]:
-    """Return the texts beside names that are not generic words of questions."""
+    """Return the new names that a conjunction joins to known ones."""
+    return _new_names(_adjacent_names(question, sorted(spans)), spans)
+
+
+def _new_names(names: Iterable[NameSpan], known: Sequence[NameSpan]) -> list[NameSpan]:
+    """Return the names that are not generic and overlap no known name."""
     return [
-        candidate
-        for candidate in _adjacent_names(question, sorted(spans))
-        if all(candidate[1] <= a or candidate[0] >= b for a, b, _ in spans) and not is_generic(candidate[2])
+        (start, end, text)
+        for start, end, text in names
+        if not is_generic(text) and all(end <= a or start >= b for a, b, _ in known)
     ]
 
 
