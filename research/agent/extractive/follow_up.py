@@ -150,8 +150,8 @@ def _rewrite_chinese(text: str, subject: str, earlier_question: str, corpus: Cor
     what_about = _ZH_WHAT_ABOUT.match(to_simplified(bare))
     topic = bare[: what_about.end("what")] if what_about else ""
     if name := _first_name(topic or bare, corpus):
-        asks_about_name = what_about and topic.strip("的，, ") in (name, "") and name != subject
-        return _replace_subject(earlier_question, subject, name) if asks_about_name else text
+        is_about_other_name = what_about and topic.strip("的，, ") in (name, "") and name != subject
+        return _replace_subject(earlier_question, subject, name) if is_about_other_name else text
     if pronoun := _ZH_PRONOUN.search(to_simplified(bare)):
         return f"{bare[: pronoun.start()]}{subject}{bare[pronoun.end() :]}"
     return f"{subject}{topic or bare}" if lead or what_about or _is_dependent(bare) else text
@@ -167,8 +167,8 @@ def _rewrite_english(text: str, subject: str, earlier_question: str, corpus: Cor
         return text
     name = _first_name(topic or bare, corpus)
     if name and not (lead and name.lower() in bare[: len(name)].lower() and not what_about):
-        asks_about_name = what_about and topic.casefold() == name.casefold() and name != subject
-        return _replace_subject(earlier_question, subject, name) if asks_about_name else text
+        is_about_other_name = what_about and topic.casefold() == name.casefold() and name != subject
+        return _replace_subject(earlier_question, subject, name) if is_about_other_name else text
     if _EN_POSSESSIVE.search(bare):
         return _capitalise(_EN_POSSESSIVE.sub(lambda _: f"{subject}'s", bare, count=1))
     if topic:
