@@ -37,7 +37,7 @@ from research.core.records import (
     RunOptions,
     Task,
 )
-from research.core.settings import KEYS, SettingError, Settings
+from research.core.settings import CONNECTION_SETTINGS, SettingError, Settings
 from research.core.text.tokenizer import detect_language
 from research.runtime.estimate import MAX_EARLIER_RUNS, FinishedRun, ModelSetup, estimate_run, estimate_table
 from research.runtime.local_run_manager import LocalRunManager
@@ -324,7 +324,7 @@ class Application:
             SettingError: a typed value is not a valid key or address.
             ValueError: owners cannot add a key of this name.
         """
-        if name not in KEYS:
+        if name not in CONNECTION_SETTINGS:
             raise ValueError(f"{name} is no key that can be tested.")
         settings, problems = self.preferences.settings_with_keys(typed_values or {}, owner)
         if problem := problems.get(name):

@@ -186,7 +186,7 @@ def test_the_values_in_the_table_are_those_that_the_code_permits() -> None:
     """The ends of each stretch are taken, what lies beyond is refused; of words, each is taken."""
     checked = 0
     for name, (_, _, values, page, _) in ROWS.items():
-        assert (page == "✓") == (name in settings.CHOICES or name in settings.KEYS)
+        assert (page == "✓") == (name in settings.CHOICES or name in settings.CONNECTION_SETTINGS)
         if ends := re.fullmatch(r"([\d.,]+) to ([\d.,]+)", values):
             low, high = (float(end.replace(",", "")) for end in ends.groups())
             for end in (low, high):

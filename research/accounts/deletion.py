@@ -142,7 +142,7 @@ def _delete_when_idle(runs: RunControl, owner: str, *, include_caches: bool) -> 
             ids = [str(row[0]) for row in transaction.fetch_all(_LIST_RUN_IDS, owner=owner)]
             conversations = int(transaction.fetch_all(_COUNT_CONVERSATIONS, owner=owner)[0][0])
             notebooks = int(transaction.fetch_all(_COUNT_NOTEBOOKS, owner=owner)[0][0])
-            places = runs.store.lookup_registry(owner)
+            places = runs.store.place_registry(owner)
             counts = {
                 name: transaction.execute(statement, **_statement_values(name, owner, places))
                 for name, statement in DELETE_STATEMENTS.items()

@@ -39,7 +39,7 @@ class ServiceClient:
         response, body = await self._get(service, path, parameters)
         return parse_json_object(body, response, service)
 
-    async def get_rows(self, service: str, path: str, parameters: dict[str, str]) -> list[dict[str, Any]]:
+    async def get_json_list(self, service: str, path: str, parameters: dict[str, str]) -> list[dict[str, Any]]:
         """Return the objects of the JSON list that the service answers with.
 
         Raises:

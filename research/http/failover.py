@@ -22,7 +22,7 @@ _ProviderT = TypeVar("_ProviderT", bound=HasName)
 _ResultT = TypeVar("_ResultT")
 
 
-async def ask_in_order(
+async def first_answer(
     providers: Sequence[_ProviderT], query: str, ask: Callable[[_ProviderT], Awaitable[_ResultT]], countdown: Countdown
 ) -> tuple[tuple[_ProviderT, _ResultT] | None, list[Failure]]:
     """Return the first provider that answers with its answer, and the failures of those before it.

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from research.core.errors import ServiceError, connection_hint
-from research.http.sanitize import keep_objects
+from research.core.json_values import keep_objects
 
 if TYPE_CHECKING:
     import httpx

@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from research.core.errors import ServiceError, error_from_status
+from research.core.json_values import keep_objects
 from research.core.records import Readiness
 from research.http.responses import convert_errors, parse_json_response, ssl_context, timeout_error
-from research.http.sanitize import keep_objects, tidy_text
+from research.http.sanitize import tidy_text
 
 if TYPE_CHECKING:
     import httpx

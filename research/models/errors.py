@@ -15,7 +15,7 @@ from typing import Any
 from research.core.errors import REDIRECT_STATUSES, ServiceError, connection_hint, error_from_status
 from research.models.lifecycle import describe_change
 from research.models.prompt_overflow import PromptOverflow, detect_overflow
-from research.models.quotas import QuotaDetails, is_unpaid, read_quota, retry_delay_seconds
+from research.models.quotas import QuotaDetails, is_payment_refusal, parse_quota, retry_delay_seconds
 from research.models.roles import ModelSpec
 
 # Class names instead of classes: the transport of a client depends on what is installed (httpx, its
@@ -139,7 +139,7 @@ def _classify_status(status: int, error: BaseException, spec: ModelSpec) -> Serv
         return ServiceError("refused", f"{spec}: {message}", hint="location")
     if overflow := detect_overflow(status, body, str(error)):
         return PromptTooLongError(f"{spec}: {message or f'HTTP {status}'}", overflow)
-    if status == 402 or (status in (400, 403) and is_unpaid(body)):
+    if status == 402 or (status in (400, 403) and is_payment_refusal(body)):
         return ServiceError("quota", f"{spec}: HTTP {status}: {message}".rstrip(": "), hint="billing")
     if _is_about_feature(status, " ".join(_explanations(body)) or message):
         return UnsupportedFeatureError("refused", f"{spec}: HTTP {status}: {message}".rstrip(": "))
@@ -151,7 +151,7 @@ def _classify_status(status: int, error: BaseException, spec: ModelSpec) -> Serv
             f"another model" + (f". {advice}" if advice else ""),
             hint="model",
         )
-    quota = read_quota(body) if status == 429 else QuotaDetails(retry_after_seconds=retry_delay_seconds(body))
+    quota = parse_quota(body) if status == 429 else QuotaDetails(retry_after_seconds=retry_delay_seconds(body))
     converted = error_from_status(status, quota.description or message, headers)
     return ServiceError(
         converted.reason,

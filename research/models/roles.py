@@ -169,6 +169,6 @@ def report_spec(settings: Settings) -> ModelSpec | None:
     return spec
 
 
-def check_spec(settings: Settings) -> ModelSpec | None:
+def checker_spec(settings: Settings) -> ModelSpec | None:
     """Return the model that judges sentences of an answer; None to use the reflection model."""
     return parse_spec(settings.check_model, CHECK_MODEL, settings.providers) if settings.check_model else None

@@ -130,12 +130,12 @@ class EvidenceStore:
 
     # Places
 
-    def lookup_registry(self, owner: str) -> str:
+    def place_registry(self, owner: str) -> str:
         """Return the registry of an owner's place look-ups without a run."""
         return f"places of {owner}"
 
     def add_evidence(self, registry: str, evidence: Iterable[Evidence]) -> None:
-        """Add evidence to the registry of a conversation or of `lookup_registry`."""
+        """Add evidence to the registry of a conversation or of `place_registry`."""
         with self.database.transaction() as transaction:
             self._merge_evidence(transaction, registry, evidence)
 
@@ -148,7 +148,7 @@ class EvidenceStore:
             order[run_id] = n
         latest: dict[str, tuple[Place, str, datetime]] = {}
         questions: dict[str, dict[str, str]] = {}
-        rows = self.database.read(sql.LIST_PLACES, owner=owner, registry=self.lookup_registry(owner))
+        rows = self.database.read(sql.LIST_PLACES, owner=owner, registry=self.place_registry(owner))
         for key, conversation, url, parsed in parse_rows(_parse_place_row, rows):
             if parsed.place is None:  # a fact about places, such as a route
                 continue

@@ -28,12 +28,12 @@ from research.storage.history import (
     HistoryEntry,
     HistoryPage,
     HistoryTurn,
+    answer_excerpt,
     answer_text,
     cited_ids,
     find_hits,
-    first_finding,
-    fold_text,
-    normalize_tags,
+    fold_for_search,
+    normalise_names,
     run_kind,
     source_lines,
     split_search_words,
@@ -221,7 +221,7 @@ class HistoryIndex:
                 " ".join(remark[2].split()) for remark in transaction.fetch_all(sql.LIST_REMARKS, run=run_id)
             )
             costs = [_event_cost(data) for (data,) in transaction.fetch_all(sql.LIST_USAGE, run=run_id)]
-            words = _SEPARATOR.join(map(fold_text, (row[3], answer_words, source_words, remark_words)))
+            words = _SEPARATOR.join(map(fold_for_search, (row[3], answer_words, source_words, remark_words)))
             transaction.execute(
                 _SAVE_RUN_TEXT,
                 run=run_id,
@@ -289,7 +289,7 @@ class HistoryIndex:
         if turns and not words:
             latest = {matches[-1].run.id: matches for matches in turns.values()}
             for key, record in self.database.read(_LIST_ANSWERS, **_page_values(latest)):
-                update = {"excerpt": first_finding(record)}
+                update = {"excerpt": answer_excerpt(record)}
                 latest[key][-1] = latest[key][-1].model_copy(update=update)
         entries_by_id = self._entries(owner, ids)
         entries = [
@@ -334,7 +334,7 @@ class HistoryIndex:
     def _index_conversation(self, transaction: Transaction, key: str) -> None:
         title = next((str(row[0]) for row in transaction.fetch_all(_SELECT_TITLE, conversation=key)), "")
         tags = [str(row[0]) for row in transaction.fetch_all(_LIST_CONVERSATION_TAGS, conversation=key)]
-        words = fold_text(_SEPARATOR.join([title, *tags])) or " "
+        words = fold_for_search(_SEPARATOR.join([title, *tags])) or " "
         transaction.execute(sql.UPDATE_CONVERSATION["words"], conversation=key, value=words)
 
     def set_tags(self, owner: str, conversation: str, tags: Sequence[str]) -> tuple[str, ...]:
@@ -344,7 +344,7 @@ class HistoryIndex:
         """
         if not self.database.read(sql.LIST_TURNS, conversation=conversation, owner=owner):
             return ()
-        normalized = normalize_tags(tags, self.tags(owner))
+        normalized = normalise_names(tags, self.tags(owner))
         with self.database.transaction() as transaction:
             transaction.execute(sql.ADD_CONVERSATION, **sql.NEW_CONVERSATION_VALUES, id=conversation)
             transaction.execute(_DELETE_TAGS, conversation=conversation)

@@ -11,7 +11,7 @@ from typing import Any
 from research.core.records import Run
 from research.storage import statements as sql
 from research.storage.databases import StoreDatabase
-from research.storage.history import normalize_tags
+from research.storage.history import normalise_names
 from research.storage.history_index import HistoryIndex
 from research.storage.rows import parse_rows, parse_run
 
@@ -102,7 +102,7 @@ class OwnerStore:
 
         Return its normalised name; "" if nothing is left of the name.
         """
-        normalized = next(iter(normalize_tags((self.database.storable_text(name),), self.notebooks(owner))), "")
+        normalized = next(iter(normalise_names((self.database.storable_text(name),), self.notebooks(owner))), "")
         if normalized:
             with self.database.transaction() as transaction:
                 for document in documents:
@@ -124,7 +124,9 @@ class OwnerStore:
             notebooks = self.notebooks(owner)
             documents = notebooks.pop(name, ())
             normalized = (
-                next(iter(normalize_tags((self.database.storable_text(new_name),), notebooks)), "") if documents else ""
+                next(iter(normalise_names((self.database.storable_text(new_name),), notebooks)), "")
+                if documents
+                else ""
             )
             if normalized and normalized != name:
                 for document in documents:

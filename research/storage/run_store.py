@@ -18,7 +18,7 @@ from research.storage.run_queue import QueueEntry, select_next
 REQUEST_STOP, REQUEST_WRITE = 1, 2  # requests to a run under way
 
 
-class RunTakenError(Exception):
+class RunClaimedError(Exception):
     """Another engine has claimed the run, or it was deleted: this engine writes no more to it."""
 
 
@@ -184,12 +184,12 @@ class RunStore:
         Return the number of the last event.
 
         Raises:
-            RunTakenError: the run no longer belongs to `engine`.
+            RunClaimedError: the run no longer belongs to `engine`.
         """
         with self.database.transaction() as transaction:
             engines = transaction.fetch_all(sql.LOCK_RUN, run=run_id)
             if engine and engines != [(engine,)]:
-                raise RunTakenError(run_id)
+                raise RunClaimedError(run_id)
             last: int = transaction.fetch_all(sql.LAST_EVENT_NUMBER, run=run_id)[0][0]
             rows = [
                 {"run": run_id, "seq": seq, "time": time.isoformat(), "kind": kind, "data": to_json(data)}

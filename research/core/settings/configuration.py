@@ -226,7 +226,7 @@ CHOICES = {
     if setting.variable.form and setting.variable.form.section != "keys"
 }
 # Addresses that a user may supply: of servers at home, and of providers with one per customer.
-ADDRESSES = tuple(
+ADDRESS_SETTINGS = tuple(
     provider.address
     for provider in shipped_providers().values()
     if provider.wire != "gemini" and (provider.keyless or not provider.url or provider.name == "openai")
@@ -239,7 +239,9 @@ _OWN_KEYS = tuple(
     name for name, setting in DECLARED.items() if setting.variable.form and setting.variable.form.section == "keys"
 )
 # Keys and addresses that a user may supply: those with a declaration of their own first.
-KEYS = tuple(name for name in _OWN_KEYS if name not in (*_TABLE_KEYS, *ADDRESSES)) + _TABLE_KEYS + ADDRESSES
+CONNECTION_SETTINGS = (
+    tuple(name for name in _OWN_KEYS if name not in (*_TABLE_KEYS, *ADDRESS_SETTINGS)) + _TABLE_KEYS + ADDRESS_SETTINGS
+)
 
 
 def model_setting_name(role: Role) -> str:

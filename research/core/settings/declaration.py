@@ -95,8 +95,8 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Kind:
-    """Kind of a setting's values where Python's type does not tell, such as "address"."""
+class ValueKind:
+    """The kind of a setting's values where their Python type does not tell it, such as "address"."""
 
     name: str
 
@@ -104,7 +104,7 @@ class Kind:
 class SettingField(NamedTuple):
     """A setting with what its declaration and type say.
 
-    `kind` is "whole", "number", "switch", "choice", "key", "text" or the name of a `Kind`. `choices`
+    `kind` is "whole", "number", "switch", "choice", "key", "text" or the name of a `ValueKind`. `choices`
     are the permitted words. `low` and `high` are None unless it is a number.
     """
 
@@ -188,7 +188,7 @@ def _setting_field(attribute: str, info: FieldInfo) -> SettingField | None:
     return SettingField(
         attribute=attribute,
         variable=variable,
-        kind=next((entry.name for entry in info.metadata if isinstance(entry, Kind)), usual_kind),
+        kind=next((entry.name for entry in info.metadata if isinstance(entry, ValueKind)), usual_kind),
         default=info.default,
         low=next((entry.ge for entry in info.metadata if isinstance(entry, Ge)), None),  # type: ignore[arg-type]
         high=next((entry.le for entry in info.metadata if isinstance(entry, Le)), None),  # type: ignore[arg-type]
@@ -284,6 +284,6 @@ def _to_lower_case(value: object) -> object:
 
 
 LOWER_CASE = BeforeValidator(_to_lower_case)
-Address = Annotated[str, AfterValidator(parse_address), Field(repr=False), Kind("address")]
+Address = Annotated[str, AfterValidator(parse_address), Field(repr=False), ValueKind("address")]
 Key = Annotated[SecretStr, AfterValidator(check_key)]
-ModelName = Annotated[str, Kind("model")]
+ModelName = Annotated[str, ValueKind("model")]

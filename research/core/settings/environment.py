@@ -25,7 +25,7 @@ from research.core.domains import FILE_NAME as DOMAINS_FILE
 from research.core.domains import merge_domain_lists
 from research.core.providers import FILE_NAME as MODELS_FILE
 from research.core.providers import Provider, SearchService, load_providers, search_services
-from research.core.settings.configuration import CHOICES, DECLARED, KEYS, Settings
+from research.core.settings.configuration import CHOICES, CONNECTION_SETTINGS, DECLARED, Settings
 from research.core.settings.declaration import (
     NO_KEY,
     Setting,
@@ -128,7 +128,7 @@ def load_settings(
 
 
 def apply_choices(settings: Settings, choices: Mapping[str, str]) -> Settings:
-    """Override settings with a user's choices (`CHOICES`), keys and addresses (`KEYS`). A blank
+    """Override settings with a user's choices (`CHOICES`), keys and addresses (`CONNECTION_SETTINGS`). A blank
     choice is ignored.
 
     A key from the environment is never sent to an address that a user has entered. Map tiles that
@@ -137,7 +137,7 @@ def apply_choices(settings: Settings, choices: Mapping[str, str]) -> Settings:
     Raises:
         SettingError: A choice is unusable by the rules for the environment.
     """
-    if unknown := [name for name in choices if name not in CHOICES and name not in KEYS]:
+    if unknown := [name for name in choices if name not in CHOICES and name not in CONNECTION_SETTINGS]:
         raise SettingError(f"{unknown[0]} cannot be chosen by a person.")
     nonblank = {name: text.strip() for name, text in choices.items() if text.strip()}
     fields = {DECLARED[name].attribute: name for name in nonblank if name in DECLARED}

@@ -14,8 +14,8 @@ from research.core.settings.declaration import (
     Address,
     FormField,
     Key,
-    Kind,
     Text,
+    ValueKind,
     Variable,
     parse_address,
 )
@@ -62,7 +62,7 @@ class PlaceSettings(BaseSettings):
         str,
         AfterValidator(_parse_amap_server),
         Field(repr=False),
-        Kind("address"),
+        ValueKind("address"),
         Variable(
             "AMAP_MCP",
             "Who serves Amap's tools: Sightline's own server, in this process (`memory`) or its own "

@@ -19,8 +19,8 @@ from research.core.settings.declaration import (
     Address,
     FormField,
     Key,
-    Kind,
     Text,
+    ValueKind,
     Variable,
     mask_credentials,
     split_addresses,
@@ -127,7 +127,7 @@ class SearchSettings(BaseSettings):
     web_search: Annotated[
         str,
         AfterValidator(_parse_web_search),
-        Kind("providers"),
+        ValueKind("providers"),
         Variable(
             "WEB_SEARCH",
             "Who searches the web: one, or several in order of preference. `deep-research` is only asked "
@@ -164,7 +164,7 @@ class SearchSettings(BaseSettings):
     outlets: Annotated[
         str,
         AfterValidator(_parse_outlets),
-        Kind("outlets"),
+        ValueKind("outlets"),
         Variable(
             "SIGHTLINE_OUTLETS",
             "Outlets whose feeds are read for news, of a dozen to pick from: `bbc`, `guardian`, `dw`, "
@@ -185,7 +185,7 @@ class SearchSettings(BaseSettings):
     domains: Annotated[
         str,
         AfterValidator(_check_domains),
-        Kind("domains"),
+        ValueKind("domains"),
         Variable(
             "SIGHTLINE_DOMAINS",
             "Sites to `prefer`, `avoid` or `warn` of, such as `prefer gov.cn; avoid content-farm.example`. A "
@@ -268,7 +268,7 @@ class SearchSettings(BaseSettings):
         str,
         AfterValidator(_parse_feeds),
         Field(repr=False),
-        Kind("addresses"),
+        ValueKind("addresses"),
         Variable(
             "NEWS_FEEDS",
             "News feeds (RSS, Atom, RDF, JSON Feed): addresses separated by spaces or commas, addresses of "

@@ -16,7 +16,7 @@ from research.core.settings.declaration import (
     SECTION_CONFIG,
     Address,
     Key,
-    Kind,
+    ValueKind,
     Variable,
     parse_address,
 )
@@ -79,7 +79,7 @@ class ServerSettings(BaseSettings):
 
     data_dir: Annotated[
         Path,
-        Kind("folder"),
+        ValueKind("folder"),
         Variable(
             "SIGHTLINE_DATA_DIR",
             "Where runs, the library and checkpoints are kept: a folder of its own, which Sightline makes "
@@ -91,7 +91,7 @@ class ServerSettings(BaseSettings):
     store_url: Annotated[
         SecretStr,
         AfterValidator(_parse_store_url),
-        Kind("database"),
+        ValueKind("database"),
         Variable(
             "STORE_URL",
             "Another place for runs and checkpoints: `postgresql://user:password@host/database`, or "
@@ -190,7 +190,7 @@ class TraceSettings(BaseSettings):
         str,
         AfterValidator(_check_traces_url),
         Field(repr=False),
-        Kind("address"),
+        ValueKind("address"),
         Variable(
             "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
             "The full address for traces only.",

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from research.core.errors import ServiceError, error_from_status
 from research.core.events import EventEmitter
+from research.core.json_values import keep_objects
 from research.core.records import Readiness
 from research.core.text.publication_dates import parse_publication_day
 from research.http.responses import convert_errors, parse_json_response, ssl_context
-from research.http.sanitize import keep_objects, strip_html, tidy_text
+from research.http.sanitize import strip_html, tidy_text
 from research.sources.web.provider import SearchResult
 from research.sources.web.results import make_evidence, merge_results
 
