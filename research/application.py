@@ -334,7 +334,9 @@ class Application:
         failure = check.failure
         refused = failure is not None and failure.reason == "refused"
         if failure is None or (refused and failure.hint not in ("endpoint", "model")):
-            key = next((status.key for status in settings.services_with_keys if name == status.address), name)
+            key = next(
+                (status.key_setting for status in settings.services_with_keys if name == status.url_setting), name
+            )
             self.preferences.record_key_test(key, settings, owner, is_refused=refused)
         return check
 

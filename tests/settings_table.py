@@ -68,9 +68,9 @@ def servers() -> list[str]:
     """The table of the providers of models."""
     lines = ["| provider | service | key | address | asked at |", "|---|---|---|---|---|"]
     for name, one in shipped_providers().items():
-        key = f"`{one.key}`" + (" (optional)" if one.keyless else "") if one.key else ""
-        url = f"`{one.url}`" if one.url else "Google's" if one.wire == "gemini" else f"`…{one.path}`"
-        lines.append(f"| `{name}` | {one.title} | {key} | `{one.address}` | {url} |")
+        key = f"`{one.key_setting}`" + (" (optional)" if one.is_key_optional else "") if one.key_setting else ""
+        url = f"`{one.url}`" if one.url else "Google's" if one.protocol == "gemini" else f"`…{one.path}`"
+        lines.append(f"| `{name}` | {one.title} | {key} | `{one.url_setting}` | {url} |")
     return lines
 
 
@@ -78,7 +78,7 @@ def web_searches() -> list[str]:
     """The table of the search services that take a key."""
     lines = ["| name | service | key | address | asked at |", "|---|---|---|---|---|"]
     for name, one in search_services().items():
-        lines.append(f"| `{name}` | {one.title} | `{one.key}` | `{one.address}` | `{one.url}` |")
+        lines.append(f"| `{name}` | {one.title} | `{one.key_setting}` | `{one.url_setting}` | `{one.url}` |")
     return lines
 
 

@@ -30,10 +30,10 @@ class _ConnectionWatcher:
     @property
     def state(self) -> str:
         """State of the connection: "idle" without a request, "receiving" while a body arrives,
-        "answering" after that, "over" once the connection is closed or has become a websocket."""
+        "answering" after that, "ended" once the connection is closed or has become a websocket."""
         protocol, cycle = self._protocol, self._protocol.cycle
         if protocol.transport.is_closing() or protocol.transport.get_protocol() is not protocol:
-            return "over"
+            return "ended"
         if cycle is None or cycle.response_complete:
             return "idle"
         if cycle.more_body and not protocol.flow.read_paused:  # otherwise it is our side that has paused reading
@@ -42,7 +42,7 @@ class _ConnectionWatcher:
 
     def _check(self) -> None:
         now = self.state, self._protocol.cycle
-        if self.state == "over":
+        if self.state == "ended":
             return
         if now == self._previous and (
             self.state == "idle" or (self.state == "receiving" and self.received_bytes < MIN_BODY_BYTES)

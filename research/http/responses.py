@@ -80,7 +80,7 @@ def parse_json_response(response: httpx.Response, service: str) -> dict[str, Any
 
 
 def parse_json_object(body: bytes, response: httpx.Response, service: str) -> dict[str, Any]:
-    """Return the JSON object that the body of a response is.
+    """Parse the body of a response as a JSON object; the response itself serves the error.
 
     Raises:
         ServiceError: It is something else.
@@ -90,7 +90,7 @@ def parse_json_object(body: bytes, response: httpx.Response, service: str) -> di
 
 
 def parse_json_list(body: bytes, response: httpx.Response, service: str) -> list[dict[str, Any]]:
-    """Return the objects of the JSON list that the body of a response is.
+    """Parse the body of a response as a JSON list, and return the objects in it.
 
     Raises:
         ServiceError: It is something else.

@@ -54,7 +54,7 @@ def find_refused_feature(message: str, features: Container[str]) -> str:
 
 def default_capabilities(provider: Provider) -> ServerCapabilities:
     """Return the capabilities known for a provider."""
-    return ServerCapabilities(JSON_MODES[JSON_MODES.index(provider.json_mode) :], provider.counted)
+    return ServerCapabilities(JSON_MODES[JSON_MODES.index(provider.json_mode) :], provider.has_stream_usage)
 
 
 def json_arguments(spec: ModelSpec, json_mode: str, schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def _default_length(spec: ModelSpec, settings: Settings) -> int:
     names = _table_names(spec)
     if spec.protocol == "openai":  # many providers offer the same models under the same names
         names |= _table_names(ModelSpec("openai", spec.name))
-    return _longest_match(names, _context_table()) or spec.provider_details.context
+    return _longest_match(names, _context_table()) or spec.provider_details.context_tokens
 
 
 def _table_names(spec: ModelSpec) -> set[str]:

@@ -160,12 +160,12 @@ class Settings(
 
     def key(self, provider: str) -> str:
         """Return the key of a provider; "" if none is set."""
-        return self.provider_value(self.providers[provider].key)
+        return self.provider_value(self.providers[provider].key_setting)
 
     def url(self, provider: str) -> str:
         """Return the URL of a provider; "" if unknown, or built into the provider's library."""
         details = self.providers[provider]
-        address = self.provider_value(details.address)
+        address = self.provider_value(details.url_setting)
         if not address or address.endswith(details.path):
             return address or details.url
         return address + details.path
@@ -179,7 +179,7 @@ class Settings(
             secret for setting in DECLARED.values() for secret in setting.secrets(getattr(self, setting.attribute))
         ]
         secrets += [url_password(value.get_secret_value()) for _, value in self.child_env]
-        addresses = {service.address for service in self.services_with_keys}
+        addresses = {service.url_setting for service in self.services_with_keys}
         for name, secret in self.provider_settings.items():
             value = secret.get_secret_value()
             secrets.append(url_password(value) if name in addresses else value)
@@ -204,10 +204,10 @@ class Settings(
 
     def _display_provider_values(self) -> Iterator[tuple[str, str]]:
         for service in self.services_with_keys:
-            if service.key:
-                yield service.key, "set" if self.provider_value(service.key) else ""
-            if service.address:
-                yield service.address, strip_credentials(self.provider_value(service.address))
+            if service.key_setting:
+                yield service.key_setting, "set" if self.provider_value(service.key_setting) else ""
+            if service.url_setting:
+                yield service.url_setting, strip_credentials(self.provider_value(service.url_setting))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -227,13 +227,17 @@ CHOICES = {
 }
 # Addresses that a user may supply: of servers at home, and of providers with one per customer.
 ADDRESS_SETTINGS = tuple(
-    provider.address
+    provider.url_setting
     for provider in shipped_providers().values()
-    if provider.wire != "gemini" and (provider.keyless or not provider.url or provider.name == "openai")
+    if provider.protocol != "gemini" and (provider.is_key_optional or not provider.url or provider.name == "openai")
 )
 _TABLE_KEYS = (
-    *(provider.key for provider in shipped_providers().values() if provider.key and provider.wire != "gemini"),
-    *(service.key for service in search_services().values()),
+    *(
+        provider.key_setting
+        for provider in shipped_providers().values()
+        if provider.key_setting and provider.protocol != "gemini"
+    ),
+    *(service.key_setting for service in search_services().values()),
 )
 _OWN_KEYS = tuple(
     name for name, setting in DECLARED.items() if setting.variable.form and setting.variable.form.section == "keys"

@@ -147,10 +147,10 @@ def apply_choices(settings: Settings, choices: Mapping[str, str]) -> Settings:
     update: dict[str, Any] = {field: getattr(chosen, field) for field in fields}
     provider_settings = {**settings.provider_settings, **_read_provider_settings(nonblank, settings.providers)}
     for provider in settings.providers.values():
-        if provider.address in nonblank and provider.key not in nonblank and provider.key:
-            if provider.key in DECLARED:
-                update[DECLARED[provider.key].attribute] = NO_KEY
-            provider_settings.pop(provider.key, None)
+        if provider.url_setting in nonblank and provider.key_setting not in nonblank and provider.key_setting:
+            if provider.key_setting in DECLARED:
+                update[DECLARED[provider.key_setting].attribute] = NO_KEY
+            provider_settings.pop(provider.key_setting, None)
     update["provider_settings"] = provider_settings
     if settings.map_tiles == "off":
         update.pop("map_tiles", None)
@@ -195,8 +195,8 @@ def _check_source_names(value: str, name: str, known: Sequence[str]) -> None:
 def _read_provider_settings(env: Mapping[str, str], providers: Mapping[str, Provider]) -> dict[str, SecretStr]:
     """Read the keys and addresses of providers without a field of their own, by setting name."""
     services: list[Provider | SearchService] = [*providers.values(), *search_services().values()]
-    keys = {service.key for service in services}
-    names = {name for service in services for name in (service.key, service.address)} - {"", *DECLARED}
+    keys = {service.key_setting for service in services}
+    names = {name for service in services for name in (service.key_setting, service.url_setting)} - {"", *DECLARED}
     texts = {name: text for name in sorted(names) if (text := env.get(name, "").strip())}
     values = {}
     for name, text in texts.items():

@@ -132,7 +132,7 @@ class GDELT:
         url = f"{self._base_url}/api/v2/doc/doc"
         async with (
             convert_errors("GDELT", self._timeout_seconds),
-            self._client.get().stream("GET", url, params=parameters) as response,
+            self._client.open().stream("GET", url, params=parameters) as response,
         ):
             body = await read_streamed_body(response, "GDELT", MAX_RESPONSE_BYTES)
         return parse_response(response, body)

@@ -196,7 +196,7 @@ class AmapBackend:
         """
         try:
             async with asyncio.timeout(self._timeout_seconds):
-                return await self._client.get().get(f"{self._base_url}/{path}", params=parameters)
+                return await self._client.open().get(f"{self._base_url}/{path}", params=parameters)
         except (TimeoutError, httpx.TimeoutException):
             text = f"Amap: no answer within {self._timeout_seconds:g} s"
             failure = ServiceError("timeout", text, is_retryable=True)

@@ -42,7 +42,11 @@ class JSONSearch:
     ) -> None:
         register_secrets([key])
         self._service, self._key, self._url = service, key, url or service.url
-        self._max_results, self._timeout_seconds, self._clock = min(max_results, service.most), timeout_seconds, clock
+        self._max_results, self._timeout_seconds, self._clock = (
+            min(max_results, service.max_results),
+            timeout_seconds,
+            clock,
+        )
         header_name, value_prefix = service.header
         headers = {"User-Agent": USER_AGENT, "Accept": "application/json", header_name: value_prefix + key}
         # A redirect would leak the key.
@@ -55,12 +59,12 @@ class JSONSearch:
     def readiness(self) -> Readiness:
         if self._key:
             return Readiness(state="live")
-        return Readiness(state="missing", detail=self._service.key)
+        return Readiness(state="missing", detail=self._service.key_setting)
 
     async def search(self, query: str, emit: EventEmitter) -> SearchResult:
         service = self._service
         if not self._key:
-            raise ServiceError("no key", f"{service.title} needs {service.key}", hint="key")
+            raise ServiceError("no key", f"{service.title} needs {service.key_setting}", hint="key")
         retrieved, query = self._clock(), tidy_text(query)
         sent_query = query[:MAX_QUERY_CHARS]
         response = await self._request(sent_query)
@@ -77,10 +81,10 @@ class JSONSearch:
 
     async def _request(self, query: str) -> dict[str, Any]:
         service = self._service
-        fields = _fill_template(service.send, {"{query}": query, "{results}": self._max_results})
+        fields = _fill_template(service.parameters, {"{query}": query, "{results}": self._max_results})
         request_options: dict[str, Any] = {"params": fields} if service.method == "GET" else {"json": fields}
         async with convert_errors(service.title, self._timeout_seconds):
-            response = await self._client.get().request(service.method, self._url, **request_options)
+            response = await self._client.open().request(service.method, self._url, **request_options)
         if response.status_code >= 300:
             raise error_from_status(response.status_code, service.title, response.headers)
         return parse_json_response(response, service.title)
@@ -95,14 +99,14 @@ class JSONSearch:
             ServiceError: the response has no list and gives a reason.
         """
         rows: Any = answer
-        for name in self._service.rows.split("."):
+        for name in self._service.results_path.split("."):
             rows = rows.get(name) if isinstance(rows, dict) else None
         if rows is None and (message := _error_message(answer)):
             raise ServiceError("refused", f"{self._service.title}: {message}")
         return keep_objects(rows)
 
     def _row_evidence(self, row: dict[str, Any], retrieved: datetime) -> Any:
-        fields, clean_text = self._service.fields, strip_html if self._service.markup else tidy_text
+        fields, clean_text = self._service.result_fields, strip_html if self._service.is_html else tidy_text
         texts = (_join_texts(row.get(name)) for name in fields.text)
         return make_evidence(
             row.get(fields.url),
