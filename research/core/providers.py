@@ -17,6 +17,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from research import data
+from research.core.config_files import first_problem
 from research.core.urls import is_http_url
 
 FILE_NAME = "models.toml"
@@ -141,7 +142,5 @@ def _parse_providers(text: str) -> Mapping[str, Provider]:
         try:
             providers[name] = Provider(**({"title": name} | entry | {"name": name}))
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            field = ".".join(map(str, first["loc"]))
-            raise ValueError(f"[{name}] {field}: {first['msg']}") from None
+            raise ValueError(f"[{name}] {first_problem(error)}") from None
     return providers

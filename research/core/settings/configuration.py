@@ -10,7 +10,7 @@ from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from research.core import database_config
-from research.core import tool_servers as toolservers
+from research.core.config_files import InvalidEntry
 from research.core.database_config import DatabaseConfig, DatabaseConfigs
 from research.core.domains import DomainStatus, merge_domain_lists
 from research.core.providers import Provider, SearchService, search_services, shipped_providers
@@ -31,7 +31,7 @@ from research.core.settings.places import PlaceSettings
 from research.core.settings.runs import LimitSettings, RunSettings
 from research.core.settings.search import SearchSettings
 from research.core.settings.server import ServerSettings, TraceSettings
-from research.core.tool_servers import InvalidToolServer, ToolServer
+from research.core.tool_servers import ToolServer, server_secrets
 
 SECTIONS: tuple[type[BaseSettings], ...] = (  # in the order of docs/settings.md
     ModelSettings,
@@ -70,7 +70,7 @@ class Settings(
     providers: Mapping[str, Provider] = Field(default_factory=shipped_providers)
     provider_settings: Mapping[str, SecretStr] = Field(default_factory=dict)  # keys and addresses without a field
     servers: tuple[ToolServer, ...] = ()  # MCP servers
-    invalid_servers: tuple[InvalidToolServer, ...] = ()  # unusable entries of the MCP configuration
+    invalid_servers: tuple[InvalidEntry, ...] = ()  # unusable entries of the MCP configuration
     known_sources: tuple[str, ...] = ()  # names that may be chosen; empty if they are not known
     source_settings: tuple[tuple[Setting, SecretStr], ...] = ()  # of plug-in sources
     child_env: tuple[tuple[str, SecretStr], ...] = ()  # environment of tool server processes
@@ -186,7 +186,7 @@ class Settings(
         for declaration, secret in self.source_settings:
             value = secret.get_secret_value()
             secrets += [url_password(value), value if declaration.is_secret else ""]
-        secrets += toolservers.server_secrets(self.servers)
+        secrets += server_secrets(self.servers)
         for entry in self.databases:
             secrets += database_passwords(entry.url.get_secret_value())
         return tuple(filter(None, secrets))
