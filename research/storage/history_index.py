@@ -20,6 +20,7 @@ from sqlalchemy import Select, delete, func, literal_column, or_, select
 from sqlalchemy import bindparam as param
 
 from research.core.records import Run, RunOptions
+from research.core.text.control_chars import replace_surrogates
 from research.storage import statements as sql
 from research.storage.databases import StoreDatabase, Transaction, Upsert
 from research.storage.history import (
@@ -228,10 +229,10 @@ class HistoryIndex:
                 kind=kind,
                 sources=len(sources),
                 cost=sum(filter(None, costs)) or None,
-                words=_replace_surrogates(words),
-                answer=_replace_surrogates(answer_words),
-                found=_replace_surrogates(source_words),
-                remarks=_replace_surrogates(remark_words),
+                words=replace_surrogates(words, "?"),
+                answer=replace_surrogates(answer_words, "?"),
+                found=replace_surrogates(source_words, "?"),
+                remarks=replace_surrogates(remark_words, "?"),
             )
 
     def start_indexing(self) -> None:
@@ -441,8 +442,3 @@ def _event_cost(data: str) -> float:
     except (ValueError, AttributeError):
         return 0.0
     return float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else 0.0
-
-
-def _replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which databases do not accept, by "?"."""
-    return text.encode("utf-8", "replace").decode()
