@@ -125,7 +125,7 @@ def _split_han_runs(runs: list[str], *, include_subwords: bool) -> Iterator[list
     text = "\n".join(runs)
     out: list[str] = []
     run = ""
-    for word in segment.cut_for_search(text, hmm=False) if include_subwords else segment.cut(text, hmm=False):
+    for word in segment.cut_for_search(text) if include_subwords else segment.cut(text, hmm=False):
         if len(word) == 1 and word != "\n" and word not in _PARTICLES:
             run += word
             continue
