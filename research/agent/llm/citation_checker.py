@@ -26,7 +26,7 @@ from research.core.records import (
     RunOptions,
     Verdict,
 )
-from research.core.text.tokenizer import find_quote, normalise_quote
+from research.core.text.quotes import find_quote, normalise_quote
 from research.models.chat import Chat
 from research.models.roles import ModelSpec
 
