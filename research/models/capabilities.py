@@ -13,7 +13,7 @@ from research.core.records import Stage
 from research.core.settings import Role, Settings
 from research.models.roles import ModelSpec
 
-JSON_MODES = ("schema", "object", "words")
+JSON_MODES = ("schema", "object", "words")  # "words": the prompt describes the schema
 THINKING, PAGES = "thinking", "pages"  # features that a model may refuse
 _THINKING_WORDS = re.compile(r"thinking.?(?:level|config|budget)", re.I)  # model names also contain "thinking"
 _ROLE_BY_STAGE: dict[Stage, Role] = {

@@ -66,7 +66,8 @@ def compare_names(listed_names: Collection[str], used_names: Iterable[tuple[str,
             "contexts": context_lengths.contexts_as_of(),
         },
         names=tuple(
-            NameCheck(name=name, uses=tuple(for_what), listed=name in listed) for name, for_what in sorted(uses.items())
+            NameCheck(name=name, uses=tuple(name_uses), listed=name in listed)
+            for name, name_uses in sorted(uses.items())
         ),
         unpriced=tuple(
             sorted(

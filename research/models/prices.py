@@ -31,7 +31,7 @@ def prices_as_of() -> date:
     return date.fromisoformat(_load_table()["as_of"])
 
 
-def add_cost(usage: _UsageT, day: date) -> _UsageT:
+def with_cost(usage: _UsageT, day: date) -> _UsageT:
     """Return the usage with its estimated cost on a day; `cost` stays None without a price."""
     if agent := agent_task_price(usage.model):
         return usage.model_copy(update={"cost": agent.usd * usage.calls})

@@ -30,7 +30,7 @@ class QuotaDetails(NamedTuple):
 
 @cache
 def _quota_pattern(hint: str) -> re.Pattern[str]:
-    """Return the pattern of a quota's wording at services without fields for it."""
+    """Return the pattern of a quota's wording, for services whose errors have no fields for it."""
     rows = data.rows("quotas.tsv")
     return re.compile("|".join(words for name, words in rows if name == hint), re.ASCII)
 

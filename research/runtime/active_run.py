@@ -30,7 +30,7 @@ from research.core.events import (
 from research.core.records import Answer, Plan, Reflection, Report, Run, RunOptions, RunStatus
 from research.core.settings import CONNECTION_SETTINGS, Settings
 from research.core.tracing import RunTrace, TraceExporter, record_usage
-from research.models.prices import add_cost
+from research.models.prices import with_cost
 from research.runtime.memory import conversation_memory
 from research.runtime.report_files import ReportFiles, describe_write_error
 from research.runtime.run_log import log_event
@@ -364,7 +364,7 @@ class ActiveRun:
 
     def _record_usage(self, usage: UsageRecorded) -> None:
         """Price the usage of a call, record it as an event and charge it to the budget."""
-        usage = add_cost(usage, datetime.now(UTC).date())
+        usage = with_cost(usage, datetime.now(UTC).date())
         self.record_event(usage)
         self.budget.add_usage(usage)
         record_usage(usage)

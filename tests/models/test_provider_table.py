@@ -190,4 +190,4 @@ async def test_a_provider_whose_library_is_not_installed_says_which(
     monkeypatch.setitem(__import__("sys").modules, "langchain_anthropic", None)
     clients = ModelClients(settings.load_settings({"ANTHROPIC_API_KEY": "k"}, data_dir=Path("unused")))
     with pytest.raises(ServiceError, match=re.escape("pip install langchain-anthropic")):
-        await clients.chat(parse_spec("anthropic:m"))
+        await clients.langchain_model(parse_spec("anthropic:m"))
