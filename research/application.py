@@ -326,7 +326,7 @@ class Application:
         """
         if name not in CONNECTION_SETTINGS:
             raise ValueError(f"{name} is no key that can be tested.")
-        settings, problems = self.preferences.settings_with_keys(typed_values or {}, owner)
+        settings, problems = self.preferences.settings_with_keys(typed_values or {}, owner=owner)
         if problem := problems.get(name):
             raise SettingError(problem)
         with self.owner_services.open_services(owner) as (services, _):
@@ -337,7 +337,7 @@ class Application:
             key = next(
                 (status.key_setting for status in settings.services_with_keys if name == status.url_setting), name
             )
-            self.preferences.record_key_test(key, settings, owner, is_refused=refused)
+            self.preferences.record_key_test(key, settings, owner=owner, is_refused=refused)
         return check
 
     def compare_models(self, listing: str | None = None, *, owner: str = "local") -> ModelComparison:

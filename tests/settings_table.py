@@ -38,9 +38,20 @@ def default_text(setting: SettingField) -> str:
     return shown if not shown or re.fullmatch(r"\d+(?: s)?", shown) else f"`{shown}`"
 
 
+def permitted_values(setting: SettingField) -> str:
+    """The permitted values, as Markdown."""
+    if setting.variable.values_text:
+        return setting.variable.values_text
+    if setting.kind == "switch":
+        return "`on`, `off`"
+    if setting.choices:
+        return ", ".join(f"`{choice}`" for choice in setting.choices)
+    return setting.kind if setting.low is None else f"{setting.low:,} to {setting.high:,}"
+
+
 def settings_rows(setting: SettingField) -> Iterator[Row]:
     """The row of a setting, and one for each other name that it may have."""
-    variable, values = setting.variable, setting.permitted_values
+    variable, values = setting.variable, permitted_values(setting)
     page = "✓" if variable.form else ""
     yield f"`{variable.name}`", default_text(setting), values, page, variable.help
     for name in variable.other_names:

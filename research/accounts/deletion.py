@@ -25,7 +25,7 @@ from research.storage import tables
 from research.storage.checkpoints import checkpoint_file
 from research.storage.databases import SQLiteDatabase
 from research.storage.postgres import PostgresDatabase
-from research.storage.sqlite_files import BUSY_TIMEOUT_SECONDS, StoreError
+from research.storage.sqlite_files import BUSY_TIMEOUT_SECONDS, StoreError, connect_existing
 from research.storage.statements import RUN_IS_ACTIVE, RUN_OF_OWNER
 from research.storage.store import Store
 
@@ -204,10 +204,9 @@ def _rewrite_databases(runs: RunControl) -> bool:
 
 def rewrite_file(path: Path) -> bool:
     """Rewrite a SQLite file without its deleted content. Return whether that succeeded."""
-    uri = f"{path.absolute().as_uri()}?mode=rw"
     deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
     try:
-        with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None)) as connection:
+        with closing(connect_existing(path, BUSY_TIMEOUT_SECONDS)) as connection:
             connection.execute("vacuum")
             while connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]:
                 if time.monotonic() > deadline:

@@ -103,7 +103,7 @@ class Preferences:
             )
         return rows
 
-    def save_choices(self, values: Mapping[str, str], owner: str) -> dict[str, str]:
+    def save_choices(self, values: Mapping[str, str], *, owner: str) -> dict[str, str]:
         """Save choices of an owner and return problems by name; with any problem, nothing is saved.
 
         A blank value, or the default one, deletes the choice.
@@ -143,7 +143,7 @@ class Preferences:
             statuses.append(KeyStatus(name=name, location=location, is_refused=is_refused))
         return statuses
 
-    def settings_with_keys(self, values: Mapping[str, str], owner: str) -> tuple[Settings, dict[str, str]]:
+    def settings_with_keys(self, values: Mapping[str, str], *, owner: str) -> tuple[Settings, dict[str, str]]:
         """Return the settings that an owner would have with these keys, and problems by name.
 
         Nothing is saved. Keys with problems are left out.
@@ -153,12 +153,12 @@ class Preferences:
         choices = {**self.chosen_values(owner), **self.owner_keys(owner), **valid_keys}
         return self._apply_usable(choices), problems
 
-    def record_key_test(self, name: str, settings: Settings, owner: str, *, is_refused: bool) -> None:
+    def record_key_test(self, name: str, settings: Settings, *, owner: str, is_refused: bool) -> None:
         """Remember whether the key that was tested with these settings was refused."""
         if self.keys is not None and (value := settings.provider_value(name)):
             self.keys.record_test(owner, name, value, is_refused=is_refused)
 
-    def add_keys(self, values: Mapping[str, str], owner: str, *, remember: bool = False) -> dict[str, str]:
+    def add_keys(self, values: Mapping[str, str], *, owner: str, remember: bool = False) -> dict[str, str]:
         """Add keys of an owner, ignoring blank ones; with any problem, none is added.
 
         They are kept until the process ends or, with `remember`, in a file that only the owner of the
@@ -183,7 +183,7 @@ class Preferences:
         }
         return {name: value for name, value in stripped.items() if name not in problems}, problems
 
-    def delete_key(self, name: str, owner: str) -> None:
+    def delete_key(self, name: str, *, owner: str) -> None:
         """Delete a key of an owner.
 
         Raises:
@@ -200,7 +200,7 @@ class Preferences:
         """
         self.reset_choices(owner)
         for name in CONNECTION_SETTINGS:
-            self.delete_key(name, owner)
+            self.delete_key(name, owner=owner)
 
     def _key_problem(self, name: str, value: str, owner: str) -> str:
         if not self.can_use_keys or not may_set_key(name, owner):
@@ -213,7 +213,7 @@ class Preferences:
 
 
 def settings_with_choices(settings: Settings, choices: Mapping[str, str]) -> Settings:
-    """Return the settings with these choices applied.
+    """Return the settings with these choices applied, once the names of models are checked as well.
 
     Raises:
         SettingError: a choice is invalid.

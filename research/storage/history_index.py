@@ -83,7 +83,6 @@ _RUNS_WITH_TEXT = run.outerjoin(run_text, run_text.c.run == run.c.id).outerjoin(
     conversation, conversation.c.id == run.c.conversation
 )
 _LATEST = func.max(run.c.created)
-_PINNED = func.max(func.coalesce(conversation.c.pinned, 0))
 _CONDITIONS: dict[str, Any] = {
     **{
         f"word{n}": or_(
@@ -114,7 +113,7 @@ def _list_conversations(parameters: frozenset[str]) -> Select[Any]:
         .select_from(_RUNS_WITH_TEXT)
         .where(sql.RUN_OF_OWNER, *_search_conditions(parameters))
         .group_by(run.c.conversation)
-        .order_by(_PINNED.desc(), _LATEST.desc(), run.c.conversation)
+        .order_by(sql.IS_PINNED.desc(), _LATEST.desc(), run.c.conversation)
         .limit(param("limit"))
         .offset(param("offset"))
     )

@@ -260,7 +260,7 @@ SAVE_OUTCOME = Upsert(answer)
 SELECT_OUTCOME = select(*answer.c["plan", "reflections", "answer"]).where(answer.c.run == param("run"))
 
 _FIRST_RUN, _LAST_RUN = run.alias(), run.alias()
-_IS_PINNED = func.max(func.coalesce(conversation.c.pinned, 0))
+IS_PINNED = func.max(func.coalesce(conversation.c.pinned, 0))
 LIST_CONVERSATIONS = (
     select(
         run.c.conversation,
@@ -273,7 +273,7 @@ LIST_CONVERSATIONS = (
             .correlate(run)
             .scalar_subquery(),
         ),
-        _IS_PINNED,
+        IS_PINNED,
         func.count(),
         func.min(run.c.created),
         func.max(run.c.created),
@@ -287,7 +287,7 @@ LIST_CONVERSATIONS = (
     .select_from(run.outerjoin(conversation, conversation.c.id == run.c.conversation))
     .where(RUN_OF_OWNER, NOT_IN_BIN)
     .group_by(run.c.conversation)
-    .order_by(_IS_PINNED.desc(), func.max(run.c.created).desc())
+    .order_by(IS_PINNED.desc(), func.max(run.c.created).desc())
     .limit(param("limit"))
 )
 LIST_ALL_TURNS = (

@@ -30,6 +30,7 @@ def check_database_url(url: SecretStr, file_schemes: tuple[str, ...], alternativ
 
 
 def _parse_database_url(url: SecretStr) -> SecretStr:
+    """Return the URL of the database for questions as SQLAlchemy expects it."""
     return check_database_url(url, ("sqlite", "duckdb"), "the scenic areas that ship with Sightline")
 
 

@@ -74,8 +74,8 @@ class Variable:
 
     `help` is its meaning in docs/settings.md, in Markdown. `other_names` are read where `name` is not
     set; `former_names` likewise, with a warning that names the new one. `default_text` and
-    `values_text` stand in the document where the default is no fixed value and where the type does not
-    tell the permitted values. `is_blank_value` makes a blank value a value; otherwise it is unset.
+    `values_text` are only for that document: the default if it is no fixed value, and the permitted
+    values if the type does not tell them. With `is_blank_value` a blank value counts as set.
     """
 
     name: str
@@ -102,7 +102,7 @@ class ValueKind:
 
 
 class SettingField(NamedTuple):
-    """A setting with what its declaration and type say.
+    """A declared setting: its declaration, and what follows from the type of its field.
 
     `kind` is "whole", "number", "switch", "choice", "key", "text" or the name of a `ValueKind`. `choices`
     are the permitted words. `low` and `high` are None unless it is a number.
@@ -115,17 +115,6 @@ class SettingField(NamedTuple):
     low: float | None
     high: float | None
     choices: tuple[str, ...]
-
-    @property
-    def permitted_values(self) -> str:
-        """The permitted values for docs/settings.md, in Markdown."""
-        if self.variable.values_text:
-            return self.variable.values_text
-        if self.kind == "switch":
-            return "`on`, `off`"
-        if self.choices:
-            return ", ".join(f"`{choice}`" for choice in self.choices)
-        return self.kind if self.low is None else f"{self.low:,} to {self.high:,}"
 
     def describe_problem(self, raw: object) -> str:
         """Return why a value from the environment cannot be used, as the end of "NAME is 'x'; "."""

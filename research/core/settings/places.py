@@ -24,6 +24,7 @@ AMAP_SERVERS = ("memory", "stdio", "npm", "hosted")  # transports of Amap's MCP 
 
 
 def _parse_amap_server(value: str) -> str:
+    """Return the transport of Amap's MCP tools in lower case, or the URL of a server."""
     if "://" in value:
         return parse_address(value)
     if value.lower() not in AMAP_SERVERS:

@@ -14,7 +14,7 @@ REPORTS_FOLDER = "query_engine_streamlit_reports"  # default folder of reports i
 
 
 def _parse_source_names(value: str) -> str:
-    """Normalize a comma-separated list of source names. Loading the settings checks the names."""
+    """Normalise a comma-separated list of source names. `load_settings` checks that there are such sources."""
     names = (part.strip() for part in value.lower().split(","))
     return ",".join(dict.fromkeys(filter(None, names)))
 

@@ -26,10 +26,12 @@ MAX_WORKERS = 64
 
 
 def _parse_store_url(url: SecretStr) -> SecretStr:
+    """Return the URL of the database of the runs as SQLAlchemy expects it."""
     return check_database_url(url, ("sqlite",), "a file in SIGHTLINE_DATA_DIR")  # DuckDB cannot store runs
 
 
 def _parse_workers(value: str) -> str:
+    """Return "auto", or a number of worker processes without a decimal point."""
     if value == "auto":
         return value
     try:
