@@ -127,7 +127,7 @@ def answer_text(answer_json: str | None) -> str:
 def answer_excerpt(answer_json: str | None) -> str:
     """Return the beginning of an answer's first statement with a citation, in one line, else ""."""
     for span in _answer_spans(answer_json):
-        if span.get("kind") in ("quote", "text") and span.get("cites"):
+        if span.get("kind") in ("quote", "text") and _references(span):
             text = str(span.get("text") or "")
             if span["kind"] == "text":
                 text = _MARKDOWN_MARKS.sub("", text)
@@ -138,8 +138,8 @@ def answer_excerpt(answer_json: str | None) -> str:
 
 def cited_ids(answer_json: str | None) -> tuple[str, ...]:
     """Return the ids of the evidence that an answer cites, from its JSON."""
-    cites = (cite for span in _answer_spans(answer_json) for cite in keep_objects(span.get("cites")))
-    ids = (cite.get("evidence") for cite in cites)
+    references = (reference for span in _answer_spans(answer_json) for reference in _references(span))
+    ids = (reference.get("evidence") for reference in references)
     return tuple(dict.fromkeys(evidence_id for evidence_id in ids if _is_text(evidence_id)))
 
 
@@ -157,6 +157,11 @@ def source_lines(findings: Iterable[str], evidence: Iterable[str] = ()) -> dict[
 
 def _answer_spans(answer_json: str | None) -> list[dict[str, Any]]:
     return keep_objects(_parse_object(answer_json).get("spans"))
+
+
+def _references(span: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the references of a span; earlier versions stored them as `cites`."""
+    return keep_objects(span.get("references", span.get("cites")))
 
 
 def _parse_object(text: str | None) -> dict[str, Any]:
