@@ -33,17 +33,6 @@ from research.core.settings.search import SearchSettings
 from research.core.settings.server import ServerSettings, TraceSettings
 from research.core.tool_servers import ToolServer, server_secrets
 
-SECTIONS: tuple[type[BaseSettings], ...] = (  # in the order of docs/settings.md
-    ModelSettings,
-    SearchSettings,
-    PlaceSettings,
-    DatabaseSettings,
-    RunSettings,
-    LimitSettings,
-    ServerSettings,
-    TraceSettings,
-)
-
 
 class Settings(
     CheckedCopy,
@@ -218,6 +207,8 @@ class Settings(
         )
 
 
+# The classes that declare settings, in the order of docs/settings.md.
+SECTIONS = tuple(base for base in Settings.__bases__ if issubclass(base, BaseSettings))
 DECLARED = {name: setting for section in SECTIONS for name, setting in declared_fields(section).items()}
 # Settings that a user may choose on the Settings page, apart from keys and addresses.
 CHOICES = {
