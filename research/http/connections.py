@@ -9,12 +9,13 @@ methods of uvicorn's own class are wrapped.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Literal
 
 CHECK_INTERVAL_SECONDS = 10.0  # between two checks of a connection; it is closed at the second
 MIN_BODY_BYTES = 10_000  # bytes of a body that must arrive between two checks
 MAX_IDLE_CONNECTIONS = 200  # connections without a request; beyond that the oldest is closed
 _WATCHER_ATTRIBUTE = "_sightline_watch"
+ConnectionState = Literal["idle", "receiving", "answering", "ended"]
 
 
 class _ConnectionWatcher:
@@ -28,7 +29,7 @@ class _ConnectionWatcher:
         self._timer = self._loop.call_later(interval_seconds, self._check)
 
     @property
-    def state(self) -> str:
+    def state(self) -> ConnectionState:
         """State of the connection: "idle" without a request, "receiving" while a body arrives,
         "answering" after that, "ended" once the connection is closed or has become a websocket."""
         protocol, cycle = self._protocol, self._protocol.cycle
