@@ -70,15 +70,6 @@ async def read_streamed_body(response: httpx.Response, service: str, max_bytes: 
     return bytes(body)
 
 
-def parse_json_response(response: httpx.Response, service: str) -> dict[str, Any]:
-    """Return the JSON object in a response.
-
-    Raises:
-        ServiceError: It holds something else, such as a web page.
-    """
-    return parse_json_object(response.content, response, service)
-
-
 def parse_json_object(body: bytes, response: httpx.Response, service: str) -> dict[str, Any]:
     """Parse the body of a response as a JSON object; the response itself serves the error.
 

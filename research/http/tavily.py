@@ -9,7 +9,7 @@ from research.core.errors import ServiceError, error_from_status
 from research.core.json_values import keep_objects
 from research.core.records import Readiness
 from research.http.lazy_client import LazyClient
-from research.http.responses import convert_errors, parse_json_response, timeout_error
+from research.http.responses import convert_errors, parse_json_object, timeout_error
 from research.http.sanitize import tidy_text
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ async def _check_response(response: httpx.Response) -> None:
     await response.aread()
     status = response.status_code
     if status == 200:
-        parse_json_response(response, "Tavily")
+        parse_json_object(response.content, response, "Tavily")
         return
     if status < 300:
         raise ServiceError("malformed", f"Tavily: HTTP {status} is no answer")

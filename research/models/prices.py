@@ -8,9 +8,7 @@ its maker states for a usual one, whatever its tokens.
 
 from __future__ import annotations
 
-import json
 from datetime import date
-from functools import cache
 from typing import Any, TypeVar
 
 from research import data
@@ -20,10 +18,8 @@ from research.models.lifecycle import resolve_name
 _UsageT = TypeVar("_UsageT", bound=Usage)
 
 
-@cache
 def _load_table() -> dict[str, Any]:
-    table: dict[str, Any] = json.loads(data.text("prices.json"))
-    return table
+    return data.json_object("prices.json")
 
 
 def prices_as_of() -> date:

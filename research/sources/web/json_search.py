@@ -12,7 +12,7 @@ from research.core.json_values import keep_objects
 from research.core.records import Readiness
 from research.core.text.publication_dates import parse_publication_day
 from research.http.lazy_client import LazyClient
-from research.http.responses import convert_errors, parse_json_response
+from research.http.responses import convert_errors, parse_json_object
 from research.http.sanitize import strip_html, tidy_text
 from research.sources.web.provider import SearchResult
 from research.sources.web.results import make_evidence, merge_results
@@ -42,11 +42,8 @@ class JSONSearch:
     ) -> None:
         register_secrets([key])
         self._service, self._key, self._url = service, key, url or service.url
-        self._max_results, self._timeout_seconds, self._clock = (
-            min(max_results, service.max_results),
-            timeout_seconds,
-            clock,
-        )
+        self._max_results = min(max_results, service.max_results)
+        self._timeout_seconds, self._clock = timeout_seconds, clock
         header_name, value_prefix = service.header
         headers = {"User-Agent": USER_AGENT, "Accept": "application/json", header_name: value_prefix + key}
         # A redirect would leak the key.
@@ -87,7 +84,7 @@ class JSONSearch:
             response = await self._client.open().request(service.method, self._url, **request_options)
         if response.status_code >= 300:
             raise error_from_status(response.status_code, service.title, response.headers)
-        return parse_json_response(response, service.title)
+        return parse_json_object(response.content, response, service.title)
 
     def _result_rows(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the result rows of a response.
