@@ -174,7 +174,7 @@ async def test_a_task_for_an_agent_is_not_sent_on_and_nor_is_asking_after_it(
 async def test_the_libraries_own_blocking_calls_are_not_sent_on_either(
     detour: Detour, clients: ModelClients, name: str, status: int
 ) -> None:
-    model: Any = await clients.chat(SPECS[name])
+    model: Any = await clients.langchain_model(SPECS[name])
     for call in (lambda: model.invoke("hello"), lambda: list(model.stream("hello"))):
         _sent(detour, status)
         with pytest.raises(Exception) as caught:

@@ -141,7 +141,7 @@ def source_uses(support: AnswerSupport, cited: CitedAnswer) -> dict[str, list[di
                 "name": t(f"standing.{sentence.status}"),
                 "text": to_single_line(sentence.text, MAX_SENTENCE_CHARS),
             }
-            for sentence in support.citing(source.number)
+            for sentence in support.sentences_citing(source.number)
         ]
         for source in cited.sources
     }

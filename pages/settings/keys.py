@@ -69,7 +69,7 @@ def _problem_message_key(name: str) -> str:
 
 
 def _is_address(name: str) -> bool:
-    return any(name == provider.address for provider in _providers())
+    return any(name == provider.url_setting for provider in _providers())
 
 
 def forget_key(name: str) -> None:
@@ -84,7 +84,7 @@ def forget_key(name: str) -> None:
 
 def find_provider(setting: str) -> Any:
     """Return the provider of models or searches that a key or address setting belongs to."""
-    return next(provider for provider in _providers() if setting in (provider.key, provider.address))
+    return next(provider for provider in _providers() if setting in (provider.key_setting, provider.url_setting))
 
 
 def key_title(name: str) -> str:
@@ -93,7 +93,7 @@ def key_title(name: str) -> str:
         return setting_label(name)
     provider = find_provider(name)
     return t(
-        "settings.provider_url" if name == provider.address else "settings.provider_key",
+        "settings.provider_url" if name == provider.url_setting else "settings.provider_key",
         title=escape_markdown(provider.title),
     )
 
@@ -103,13 +103,13 @@ def key_purpose(name: str) -> str:
     if name in FIELDS:
         return setting_help(name) or ""
     provider = find_provider(name)
-    if name == provider.address:
+    if name == provider.url_setting:
         return t(
             "settings.provider_url_for",
             setting=name,
             example=provider.url or f"https://….example{provider.path}",
         )
-    hint = f" {t('settings.provider_keys_at', address=provider.keys_at)}" if provider.keys_at else ""
+    hint = f" {t('settings.provider_keys_at', address=provider.key_page)}" if provider.key_page else ""
     if provider.name not in _settings().providers:
         return t("settings.search_key_for", setting=name) + hint
     return t("settings.provider_key_for", prefix=provider.name, setting=name) + hint
@@ -228,7 +228,7 @@ def draw_key(status: KeyStatus, names: Sequence[str]) -> None:
 
 def is_free_test(name: str) -> bool:
     """Return True if the key is tested by listing models, which is free."""
-    return any(name in (provider.key, provider.address) for provider in _settings().providers.values())
+    return any(name in (provider.key_setting, provider.url_setting) for provider in _settings().providers.values())
 
 
 def draw_keys(statuses: Sequence[KeyStatus]) -> None:

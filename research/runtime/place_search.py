@@ -106,7 +106,7 @@ class PlaceSearch:
             provider = services.map_services.default_service.name
             return failed_finding(task, error).model_copy(update={"provider": provider})
         store = self._runs.store
-        store.add_evidence(store.lookup_registry(owner), finding.evidence)
+        store.add_evidence(store.place_registry(owner), finding.evidence)
         return finding
 
     def build_itinerary(self, places: Sequence[Place], *, owner: str = "local") -> Itinerary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from research.core.domains import DomainStatus, url_status
+from research.core.domains import DomainStatus, domain_status
 from research.core.records import Evidence
 
 
@@ -20,7 +20,7 @@ def apply_domain_rules(
     """
     ranked = []
     for item in evidence:
-        verdict = url_status(f"https://{item.publisher}" if item.url_expires else item.url, verdicts)
+        verdict = domain_status(f"https://{item.publisher}" if item.url_expires else item.url, verdicts)
         if verdict == "avoid" and not keep_avoided:
             continue
         standing = "preferred" if verdict == "prefer" else "warned" if verdict else ""

@@ -15,7 +15,8 @@ from typing import Literal, NamedTuple
 from research.core.records import Cell, CellReading, CellValue, Column, Evidence, SupportStatus
 from research.core.text.measure import Measure, are_compatible
 from research.core.text.quantities import find_measures
-from research.core.text.tokenizer import normalise_quote, split_words
+from research.core.text.quotes import normalise_quote
+from research.core.text.tokenizer import split_words
 from research.core.text.units import Unit
 from research.tables.units import find_unit, unit_family
 from research.tables.values import number_value

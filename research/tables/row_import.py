@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Iterator
 
 from research.core.records import Place, Report, Row
-from research.core.text.tokenizer import normalise_quote
+from research.core.text.quotes import normalise_quote
 
 MAX_ROWS = 500
 MAX_NAME_CHARS = 200

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from research.core import settings
-from research.core.domains import merge_domain_lists, parse_domain_list, url_status
+from research.core.domains import domain_status, merge_domain_lists, parse_domain_list
 from research.core.events import ignore_event
 from research.core.i18n import message
 from research.core.records import Evidence, Language, Passage, Readiness, Task
@@ -42,7 +42,7 @@ prefer good.content-farm.example
     ],
 )
 def test_a_domain_stands_for_all_below_it_and_the_longest_counts(url: str, said: str | None) -> None:
-    assert url_status(url, parse_domain_list(LIST)) == said
+    assert domain_status(url, parse_domain_list(LIST)) == said
 
 
 @each_row("language", ["zh", "en"])

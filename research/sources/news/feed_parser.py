@@ -16,8 +16,9 @@ from datetime import datetime
 from typing import Any
 
 from research.core.errors import ServiceError
+from research.core.json_values import keep_objects
 from research.core.text.tokenizer import tokenize
-from research.http.sanitize import keep_objects, strip_html, truncate_text
+from research.http.sanitize import strip_html, truncate_text
 from research.readers.errors import to_service_error
 from research.readers.pool import FETCH_POOL, MB, ParserError, ResourceLimits
 from research.readers.webpages import PageLimitError, check_page_limits

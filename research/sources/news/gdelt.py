@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from research.core.errors import ServiceError, error_from_status, parse_retry_after
 from research.core.events import EventEmitter
+from research.core.json_values import keep_objects
 from research.core.records import Readiness
 from research.core.text.tokenizer import detect_language
 from research.http.lazy_client import LazyClient
 from research.http.rate_limiter import RateLimiter
 from research.http.responses import convert_errors, read_streamed_body
-from research.http.sanitize import keep_objects, remove_control_characters, tidy_text, truncate_text
+from research.http.sanitize import remove_control_characters, tidy_text, truncate_text
 from research.sources.news.article import MAX_TITLE_CHARS, Article, parse_web_address, url_host
 from research.sources.news.notes import make_note
 from research.sources.news.provider import BACKOFF_SECONDS, MAX_RETRY_AFTER_SECONDS, NewsResult, article_pictures, retry
@@ -131,7 +132,7 @@ class GDELT:
         url = f"{self._base_url}/api/v2/doc/doc"
         async with (
             convert_errors("GDELT", self._timeout_seconds),
-            self._client.get().stream("GET", url, params=parameters) as response,
+            self._client.open().stream("GET", url, params=parameters) as response,
         ):
             body = await read_streamed_body(response, "GDELT", MAX_RESPONSE_BYTES)
         return parse_response(response, body)

@@ -18,7 +18,7 @@ from research.core.events import EventEmitter
 from research.core.records import Evidence, EvidenceKind, Finding, Language, Passage, Readiness, Task, fingerprint
 from research.core.text.tokenizer import detect_language
 from research.core.urls import canonical_url
-from research.http.failover import ask_in_order, failed_finding
+from research.http.failover import failed_finding, first_answer
 from research.sources.domain_ranking import apply_domain_rules
 from research.sources.news.article import Article
 from research.sources.news.notes import join_notes, make_note
@@ -67,7 +67,7 @@ class NewsRetriever:
             raise ServiceError("no key", f"news needs one of {self.readiness().detail}", hint="key")
         choice = choose_tool(task.tool, task.start, task.end, started.date())
         with count_down(self._timeout_seconds * TIMEOUT_FRACTION) as clock:
-            answer, failures = await ask_in_order(
+            answer, failures = await first_answer(
                 live, task.query, lambda p: p.search(task.query, choice.request, emit), clock
             )
         if choice.error_note:

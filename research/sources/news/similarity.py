@@ -11,7 +11,6 @@ one word (“oil rises 4 %”, “oil falls 4 %”) indicates a different event.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import unicodedata
@@ -116,7 +115,7 @@ def _transliteration_pattern() -> re.Pattern[str]:
 
 @cache
 def _load_weights() -> dict[str, list[float]]:
-    model = json.loads(data.text("stories.json"))
+    model = data.json_object("stories.json")
     return {name: [*model[name]["weights"].values(), model[name]["bias"]] for name in ("one", "titles", "two")}
 
 

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from research.core.events import EventEmitter
+from research.core.json_values import as_object, keep_objects
 from research.core.records import Author, PublicationNotice
-from research.http.sanitize import as_object, keep_objects, remove_control_characters, truncate_text
+from research.http.sanitize import remove_control_characters, truncate_text
 from research.sources.papers.provider import MAX_QUERY_CHARS, PaperProvider, require_rows
 from research.sources.papers.work import (
     MAX_AUTHORS,

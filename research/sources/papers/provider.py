@@ -7,9 +7,9 @@ from typing import Any
 
 from research.core.errors import ServiceError
 from research.core.events import EventEmitter
+from research.core.json_values import keep_objects
 from research.core.text.tokenizer import word_weights
 from research.http.client import ServiceClient
-from research.http.sanitize import keep_objects
 from research.sources.papers.work import Work
 
 MAX_QUERY_CHARS = 300

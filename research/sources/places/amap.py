@@ -16,9 +16,9 @@ import httpx
 
 from research.core.coordinates import amap_coordinate_system
 from research.core.errors import ServiceError, connection_hint, error_from_status, register_secrets
+from research.core.json_values import as_object, keep_objects
 from research.core.records import FailureHint, FailureReason
 from research.http.lazy_client import LazyClient
-from research.http.sanitize import as_object, keep_objects
 from research.sources.places import kinds
 from research.sources.places.tool_responses import MAX_PHOTOS, as_integer, as_number, as_text, parse_degrees
 from research.sources.places.tools import RoutingMode
@@ -196,7 +196,7 @@ class AmapBackend:
         """
         try:
             async with asyncio.timeout(self._timeout_seconds):
-                return await self._client.get().get(f"{self._base_url}/{path}", params=parameters)
+                return await self._client.open().get(f"{self._base_url}/{path}", params=parameters)
         except (TimeoutError, httpx.TimeoutException):
             text = f"Amap: no answer within {self._timeout_seconds:g} s"
             failure = ServiceError("timeout", text, is_retryable=True)

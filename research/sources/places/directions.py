@@ -13,7 +13,7 @@ from math import ceil
 from typing import Any
 
 from research.core.coordinates import CoordinateSystem, Point, to_wgs84
-from research.http.sanitize import keep_objects
+from research.core.json_values import keep_objects
 from research.sources.places.service import MapTools, ToolResult
 from research.sources.places.tool_responses import as_integer, as_text, format_point, parse_degrees, parse_gcj02
 from research.sources.places.tools import RoutingMode

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from research.citations.registry import evidence_id
-from research.core.coordinates import Point, to_gcj02
+from research.core.coordinates import Point, format_distance, to_gcj02
 from research.core.i18n import message, translator
 from research.core.records import (
     ATTRIBUTIONS,
@@ -30,7 +30,7 @@ from research.core.records import (
     Span,
     fingerprint,
 )
-from research.core.text.tokenizer import format_distance, has_han
+from research.core.text.tokenizer import has_han
 from research.sources.places import osm
 from research.sources.places.directions import DISTANCE_TYPES, TOOL_BY_MODE, ParsedRoute, endpoints, parse_route
 from research.sources.places.place_search import PlaceSearchResult, empty_sample_message

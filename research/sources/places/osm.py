@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 from research.core.coordinates import CoordinateSystem, Point, distance_metres
 from research.core.errors import ServiceError
 from research.core.events import ignore_event
+from research.core.json_values import keep_objects
 from research.core.text.tokenizer import has_han
 from research.http.rate_limiter import RateLimiter
-from research.http.sanitize import keep_objects, remove_control_characters
+from research.http.sanitize import remove_control_characters
 from research.sources.places import coverage, kinds
 from research.sources.places.keyless_backend import KeylessBackend
 from research.sources.places.tool_responses import parse_degrees
@@ -141,7 +142,7 @@ class OpenStreetMapBackend(KeylessBackend):
 
     async def _request_rows(self, path: str, parameters: dict[str, str]) -> list[dict[str, Any]]:
         await self._rate_limiters[0].acquire("Nominatim", ignore_event, MAX_WAIT_SECONDS)
-        rows = await self._nominatim.get_rows("Nominatim", path, parameters)
+        rows = await self._nominatim.get_json_list("Nominatim", path, parameters)
         return [row for row in rows if _has_location(row)]
 
     async def _locate_city(self, city: str) -> tuple[Point, int]:

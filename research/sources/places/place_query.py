@@ -7,7 +7,6 @@ The parts are independent of grammar: `questions_zh` and `questions_en` produce 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -71,7 +70,7 @@ class QuestionReading:
 
 @cache
 def _load_weights() -> tuple[float, Mapping[str, float]]:
-    fitted = json.loads(data.text("wishes.json"))
+    fitted = data.json_object("wishes.json")
     return fitted["bias"], fitted["weights"]
 
 

@@ -18,8 +18,8 @@ from research import data
 from research.core.coordinates import CoordinateSystem, Point, amap_coordinate_system, from_gcj02, to_gcj02, to_wgs84
 from research.core.errors import ServiceError
 from research.core.i18n import message
+from research.core.json_values import keep_objects
 from research.core.records import FailureHint, FailureReason, Language, Place
-from research.http.sanitize import keep_objects
 from research.sources.places.opening_hours import describe_hours
 
 MAX_PHOTOS = 5

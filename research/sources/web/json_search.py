@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from research.core.errors import ServiceError, error_from_status, register_secrets
 from research.core.events import EventEmitter, UsageRecorded
+from research.core.json_values import keep_objects
 from research.core.records import Readiness
 from research.core.text.publication_dates import parse_publication_day
 from research.http.lazy_client import LazyClient
-from research.http.responses import convert_errors, parse_json_response
-from research.http.sanitize import keep_objects, strip_html, tidy_text
+from research.http.responses import convert_errors, parse_json_object
+from research.http.sanitize import strip_html, tidy_text
 from research.sources.web.provider import SearchResult
 from research.sources.web.results import make_evidence, merge_results
 
@@ -41,7 +42,8 @@ class JSONSearch:
     ) -> None:
         register_secrets([key])
         self._service, self._key, self._url = service, key, url or service.url
-        self._max_results, self._timeout_seconds, self._clock = min(max_results, service.most), timeout_seconds, clock
+        self._max_results = min(max_results, service.max_results)
+        self._timeout_seconds, self._clock = timeout_seconds, clock
         header_name, value_prefix = service.header
         headers = {"User-Agent": USER_AGENT, "Accept": "application/json", header_name: value_prefix + key}
         # A redirect would leak the key.
@@ -54,12 +56,12 @@ class JSONSearch:
     def readiness(self) -> Readiness:
         if self._key:
             return Readiness(state="live")
-        return Readiness(state="missing", detail=self._service.key)
+        return Readiness(state="missing", detail=self._service.key_setting)
 
     async def search(self, query: str, emit: EventEmitter) -> SearchResult:
         service = self._service
         if not self._key:
-            raise ServiceError("no key", f"{service.title} needs {service.key}", hint="key")
+            raise ServiceError("no key", f"{service.title} needs {service.key_setting}", hint="key")
         retrieved, query = self._clock(), tidy_text(query)
         sent_query = query[:MAX_QUERY_CHARS]
         response = await self._request(sent_query)
@@ -76,13 +78,13 @@ class JSONSearch:
 
     async def _request(self, query: str) -> dict[str, Any]:
         service = self._service
-        fields = _fill_template(service.send, {"{query}": query, "{results}": self._max_results})
+        fields = _fill_template(service.parameters, {"{query}": query, "{results}": self._max_results})
         request_options: dict[str, Any] = {"params": fields} if service.method == "GET" else {"json": fields}
         async with convert_errors(service.title, self._timeout_seconds):
-            response = await self._client.get().request(service.method, self._url, **request_options)
+            response = await self._client.open().request(service.method, self._url, **request_options)
         if response.status_code >= 300:
             raise error_from_status(response.status_code, service.title, response.headers)
-        return parse_json_response(response, service.title)
+        return parse_json_object(response.content, response, service.title)
 
     def _result_rows(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the result rows of a response.
@@ -94,14 +96,14 @@ class JSONSearch:
             ServiceError: the response has no list and gives a reason.
         """
         rows: Any = answer
-        for name in self._service.rows.split("."):
+        for name in self._service.results_path.split("."):
             rows = rows.get(name) if isinstance(rows, dict) else None
         if rows is None and (message := _error_message(answer)):
             raise ServiceError("refused", f"{self._service.title}: {message}")
         return keep_objects(rows)
 
     def _row_evidence(self, row: dict[str, Any], retrieved: datetime) -> Any:
-        fields, clean_text = self._service.fields, strip_html if self._service.markup else tidy_text
+        fields, clean_text = self._service.result_fields, strip_html if self._service.is_html else tidy_text
         texts = (_join_texts(row.get(name)) for name in fields.text)
         return make_evidence(
             row.get(fields.url),

@@ -19,7 +19,7 @@ from research.core.errors import ServiceError
 from research.core.events import EventEmitter
 from research.core.providers import search_services
 from research.core.records import Evidence, Failure, Finding, Passage, Readiness, Span, Task
-from research.http.failover import ask_in_order, failed_finding
+from research.http.failover import failed_finding, first_answer
 from research.sources.domain_ranking import apply_domain_rules
 from research.sources.web.provider import SearchResult, WebProvider
 
@@ -93,7 +93,7 @@ class WebRetriever:
                 raise ServiceError("no key", f"web search is turned off ({PROVIDERS_SETTING})")
             raise ServiceError("no key", f"web search needs one of {needed}", hint="key")
         with count_down(self._timeout_seconds * TIMEOUT_FRACTION) as clock:
-            answer, failures = await ask_in_order(live, task.query, lambda p: p.search(task.query, emit), clock)
+            answer, failures = await first_answer(live, task.query, lambda p: p.search(task.query, emit), clock)
             if answer is None:
                 return failed_finding(task, started, failures)
             provider, result = answer

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from research.core.errors import ServiceError, error_from_status
 from research.core.events import EventEmitter
+from research.core.json_values import keep_objects
 from research.core.records import Readiness
 from research.core.text.publication_dates import parse_publication_day
-from research.http.responses import convert_errors, parse_json_response, ssl_context
-from research.http.sanitize import keep_objects, strip_html, tidy_text
+from research.http.responses import convert_errors, parse_json_object, ssl_context
+from research.http.sanitize import strip_html, tidy_text
 from research.sources.web.provider import SearchResult
 from research.sources.web.results import make_evidence, merge_results
 
@@ -121,7 +122,7 @@ def _parse_response(response: httpx.Response) -> dict[str, Any]:
         raise ServiceError("refused", text, hint="endpoint")
     if status >= 300:
         raise error_from_status(status, "SearXNG", response.headers)
-    document = parse_json_response(response, "SearXNG")
+    document = parse_json_object(response.content, response, "SearXNG")
     if not isinstance(document.get("results"), list):
         raise ServiceError("malformed", "SearXNG: the JSON has no results", hint="endpoint")
     return document

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from research.core.events import EventEmitter, UsageRecorded
+from research.core.json_values import keep_objects
 from research.core.records import Readiness
 from research.core.text.publication_dates import parse_publication_day
-from research.http.sanitize import keep_objects, tidy_text, truncate_text
+from research.http.sanitize import tidy_text, truncate_text
 from research.http.tavily import MAX_QUERY_CHARS, MAX_RESULTS, TavilyClient
 from research.sources.web.provider import SearchResult
 from research.sources.web.results import make_evidence, merge_results

@@ -16,13 +16,14 @@ from research.citations.registry import evidence_id
 from research.core.deadlines import deadline
 from research.core.errors import ServiceError
 from research.core.events import EventEmitter
+from research.core.json_values import as_object, keep_objects
 from research.core.records import Evidence, EvidenceKind, Finding, Language, Passage, Readiness, Task, fingerprint
 from research.core.text.hanzi import to_simplified
 from research.core.text.tokenizer import detect_language, has_han
 from research.http import mediawiki
 from research.http.client import ServiceClient
 from research.http.mediawiki import search_rank
-from research.http.sanitize import as_object, keep_objects, remove_control_characters, tidy_text, truncate_text
+from research.http.sanitize import remove_control_characters, tidy_text, truncate_text
 from research.sources.base import OPEN_SOURCES_SETTING
 from research.sources.wikidata.statements import (
     PROPERTIES,
