@@ -27,7 +27,7 @@ from research.sources.mcp_tools.result_rows import parse_json, read_text, read_v
 from research.sources.mcp_tools.text_tables import ResultLine
 
 if TYPE_CHECKING:
-    from research.sources.mcp_tools.lenient import LenientCallToolResult
+    from research.sources.mcp_tools.lenient_replies import LenientCallToolResult
 
 EVIDENCE_KIND: EvidenceKind = "web"
 MAX_ANSWER_CHARS = 200_000  # of a result; the rest is ignored

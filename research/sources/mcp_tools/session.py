@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcp import ClientSession
     from mcp.types import ListToolsResult, Tool
 
-    from research.sources.mcp_tools.lenient import LenientCallToolResult
+    from research.sources.mcp_tools.lenient_replies import LenientCallToolResult
 
     Handler = Callable[[MCPToolCallRequest], Awaitable[MCPToolCallResult]]
 
@@ -289,7 +289,7 @@ class _SessionTask:
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> LenientCallToolResult:
         """Call a tool and return its result."""
-        from research.sources.mcp_tools.lenient import call_tool
+        from research.sources.mcp_tools.lenient_replies import call_tool
 
         assert self._session is not None
         return await call_tool(self._session, name, arguments)
@@ -337,7 +337,7 @@ class _SessionTask:
 
     async def _list_tools(self, session: ClientSession) -> dict[str, Tool]:
         """Initialise the session and return the tools by name, reading no page more than needed."""
-        from research.sources.mcp_tools.lenient import list_tools
+        from research.sources.mcp_tools.lenient_replies import list_tools
 
         if session.get_server_capabilities() is None:
             await session.initialize()

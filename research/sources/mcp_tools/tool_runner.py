@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from langchain_mcp_adapters.interceptors import MCPToolCallRequest
     from mcp.types import CallToolResult
 
-    from research.sources.mcp_tools.lenient import LenientCallToolResult
+    from research.sources.mcp_tools.lenient_replies import LenientCallToolResult
     from research.sources.mcp_tools.schemas import ModelTool
     from research.sources.mcp_tools.session import Handler
 

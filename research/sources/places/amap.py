@@ -20,7 +20,7 @@ from research.core.records import FailureHint, FailureReason
 from research.http.lazy_client import LazyClient
 from research.http.sanitize import as_object, keep_objects
 from research.sources.places import kinds
-from research.sources.places.tool_responses import MAX_PHOTOS, as_integer, as_number, as_text, parse_degrees
+from research.sources.places.tool_responses import MAX_PHOTOS, as_integer, as_number, as_text, parse_lng_lat
 from research.sources.places.tools import RoutingMode
 
 BASE_URL = "https://restapi.amap.com"
@@ -317,7 +317,7 @@ def _parse_area(row: Mapping[str, Any]) -> dict[str, Any]:
 def _parse_location(row: Mapping[str, Any]) -> str:
     """Return the point of a row as "lng,lat", or "" if it has no valid point."""
     text = as_text(row.get("location"))
-    return text if parse_degrees(text) else ""
+    return text if parse_lng_lat(text) else ""
 
 
 _NUMERIC_FIELDS = frozenset({"distance", "duration", "walking_distance", "tolls", "toll_distance"})

@@ -35,7 +35,7 @@ from research.sources.places import osm
 from research.sources.places.directions import DISTANCE_TYPES, TOOL_BY_MODE, ParsedRoute, endpoints, parse_route
 from research.sources.places.place_search import PlaceSearchResult, empty_sample_message
 from research.sources.places.service import ToolResult
-from research.sources.places.tool_responses import parse_distances, parse_forecasts, parse_gcj02
+from research.sources.places.tool_responses import parse_distances, parse_forecasts, parse_gcj02, place_point
 
 EVIDENCE_KIND: EvidenceKind = "place"
 _AMAP_ID = re.compile(r"[A-Z0-9]{8,12}")
@@ -198,7 +198,7 @@ def build_fact_evidence(
         point_key(to_gcj02(area.point)): str(item.arguments["address"]) for item in results for area in item.areas[:1]
     }
     known = (*(place for item in results for place in item.places), *places)
-    names |= {point_key(to_gcj02(Point(p.lng, p.lat))): p.name for p in known}
+    names |= {point_key(to_gcj02(place_point(p))): p.name for p in known}
     for item in results:
         for fact in _extract_facts(item, names, language):
             arguments = json.dumps(dict(item.arguments), sort_keys=True)

@@ -16,9 +16,9 @@ from research.core.errors import ServiceError
 from research.core.i18n import message
 from research.core.records import DistanceMatrix, Failure, Language, Place, SearchArea
 from research.core.text.hanzi import to_simplified
-from research.sources.places import coverage
+from research.sources.places import amap_coverage
 from research.sources.places.service import MapTools, ToolResult
-from research.sources.places.tool_responses import Area, as_number, as_text, format_point
+from research.sources.places.tool_responses import Area, as_number, as_text, format_gcj02, place_point
 
 DISTINCT_PLACE_METRES = 5_000  # results for one address this far apart are different places
 RADIUS_FACTORS = (2.5, 6.0)  # wider searches if nothing is within the radius
@@ -134,7 +134,9 @@ async def locate(tools: MapTools, place: str | Point) -> NamedPoint:
         if is_amap and is_outside_coverage(geocoded.areas):
             raise UnknownPlaceError("unclear", message("look.uncovered", language, place=place))
         # Amap ignores unknown parts of an address: 京都清水寺 becomes a temple in China.
-        foreign_name = coverage.find_foreign_name(place) if is_amap and coverage.outside_likelihood(place) else ""
+        foreign_name = (
+            amap_coverage.find_foreign_name(place) if is_amap and amap_coverage.outside_likelihood(place) else ""
+        )
         areas = [area for area in geocoded.areas if foreign_name in to_simplified(area.name)]
         if areas or tools.is_offline:
             area = choose_area(areas, place, language)
@@ -144,7 +146,7 @@ async def locate(tools: MapTools, place: str | Point) -> NamedPoint:
         if match is None:
             message_key = "look.uncovered" if foreign_name else "look.unknown"
             raise UnknownPlaceError("unclear", message(message_key, language, place=place))
-        return NamedPoint(match.name, Point(match.lng, match.lat), place=match, results=(result,))
+        return NamedPoint(match.name, place_point(match), place=match, results=(result,))
 
 
 def _fold_name(name: str) -> str:
@@ -193,7 +195,7 @@ async def search_around(
 
     `radius` is in metres. Each wider search counts against the daily limit.
     """
-    location = format_point(point)
+    location = format_gcj02(point)
     radii = [radius, *(min(50_000, round(radius * factor)) for factor in radius_factors)]
     for metres in dict.fromkeys(radii):
         result = await tools.call("maps_around_search", location=location, radius=str(metres), keywords=keywords)
@@ -225,7 +227,7 @@ def localise_errors(tools: MapTools, place: str) -> Iterator[None]:
 
 def is_outside_coverage(areas: Sequence[Area]) -> bool:
     """Return whether all candidates for an address are outside Amap's coverage."""
-    return bool(areas) and not any(coverage.is_covered(area.country, area.adcode) for area in areas)
+    return bool(areas) and not any(amap_coverage.is_covered(area.country, area.adcode) for area in areas)
 
 
 def choose_area(areas: Sequence[Area], place: str, language: Language) -> Area:

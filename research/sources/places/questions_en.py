@@ -35,7 +35,7 @@ _LOCATION_PREPOSITION = re.compile(
     r"|(?<![\w-])(?P<within>inside|within|in|at|on)\s+",
     re.I,
 )
-_NEAR_READER = re.compile(
+_NEAR_USER = re.compile(
     rf"(?<![\w-])(?:{word_pattern('en here').pattern}|within \d+ ?(?:{_DISTANCE_UNIT})(?: walk)?)"
     r"(?=\W*$|\W*(?:that|which|with|for|open|to|where|right|please|now|tonight|today|and)\b)",
     re.I,
@@ -131,7 +131,7 @@ def _read_frames(text: str) -> Iterator[QuestionReading]:
                 names[group] += f", {outer}" if outer[:1].isupper() else ""
         a, b = names["a"], names["b"]
         stops: tuple[str, ...] = ()
-        if intent == "route":
+        if intent == "itinerary":
             candidates = (m.group().removesuffix("'s") for m in _NAME.finditer(text))
             stops = tuple(n for n in dict.fromkeys(candidates) if n != a and not _DEMONYM.match(n))
             stops = tuple(s for n in stops for s in n.split(" and ") if not _DEMONYM.match(s))
@@ -163,7 +163,7 @@ class _Location(NamedTuple):
     default_radius: int
     masked_text: str  # the text, with names as \ue001
     is_near: bool
-    is_near_reader: bool
+    is_near_user: bool
     is_bare: bool = False
 
 
@@ -186,15 +186,15 @@ def _find_location(text: str) -> _Location:
     if possessive and not places:
         places = [(False, possessive[1])]
         rest = _mask(rest, *possessive.span(1))
-    near_reader = _NEAR_READER.search(rest)
+    near_reader = _NEAR_USER.search(rest)
     if near_reader:
         radius = radius if places else NEAR_METRES
         rest = _mask(rest, *near_reader.span())
     nearest = not places and re.search(r"\b(?:nearest|closest)\b", rest, re.I)
     names = [name for _, name in places]
-    is_near_word, is_near_reader = any(is_near_word for is_near_word, _ in places), bool(near_reader or nearest)
+    is_near_word, is_near_user = any(is_near_word for is_near_word, _ in places), bool(near_reader or nearest)
     radius = NEAR_METRES if nearest else radius
-    return _Location(names, radius, rest, is_near_word or is_near_reader, is_near_reader)
+    return _Location(names, radius, rest, is_near_word or is_near_user, is_near_user)
 
 
 def _find_bare_name(text: str, masked_text: str) -> tuple[str, str]:
@@ -230,7 +230,7 @@ def _read_search(text: str) -> Iterator[QuestionReading]:
         name, rest = _find_bare_name(text, location.masked_text)
         if name:
             location = location._replace(names=[name], masked_text=rest, is_bare=True)
-    if not location.names and not location.is_near_reader:
+    if not location.names and not location.is_near_user:
         return
     rest = location.masked_text
     purposes = find_purposes(rest, "en")

@@ -173,14 +173,14 @@ def _read_frames(text: str) -> Iterator[QuestionReading]:
         if intent == "where" and not a:
             a, b = b, ""
         stops: tuple[str, ...] = ()
-        if intent == "route":
+        if intent == "itinerary":
             stops = _find_stops(text)
             town = next((w.text for w in _tag_words(text) if w.tag == "known"), stops[0] if stops else "")
             a, stops = town, tuple(s for s in stops if town not in s)
         names = [n for n in (a, b) if n]
         is_incomplete = any(groups.get(key) is not None and not name for key, name in (("a", a), ("b", b)))
-        companion = _COMPANION_WORD.search(text[: text.find(a)]) if a and intent == "way" else None
-        if companion or (is_incomplete and intent not in ("where", "route")):
+        companion = _COMPANION_WORD.search(text[: text.find(a)]) if a and intent == "route" else None
+        if companion or (is_incomplete and intent not in ("where", "itinerary")):
             continue
         if not names or (intent in ("distance", "between") and len(names) < 2) or a == b:
             continue

@@ -150,7 +150,7 @@ class PlacesRetriever:
         query = f"{_place_label(origin)} → {_place_label(destination)}"
 
         def search(tools: MapTools) -> Awaitable[PlaceSearchResult]:
-            return routes.find_route(self._with_budget(tools), origin, destination, mode)
+            return routes.find_route(self._with_call_limit(tools), origin, destination, mode)
 
         return await self._run_search(query, origin, language, emit, search)
 
@@ -166,11 +166,11 @@ class PlacesRetriever:
         names = list(filter(None, [place, *stops]))
 
         def search(tools: MapTools) -> Awaitable[PlaceSearchResult]:
-            return routes.plan_itinerary(self._with_budget(tools), place, stops, mode)
+            return routes.plan_itinerary(self._with_call_limit(tools), place, stops, mode)
 
         return await self._run_search(" ".join(names), "".join(names[:1]), language, emit, search)
 
-    def _with_budget(self, tools: MapTools) -> MapTools:
+    def _with_call_limit(self, tools: MapTools) -> MapTools:
         return replace(tools, calls_left=self._max_calls)
 
     async def _run_search(
@@ -250,19 +250,19 @@ class PlacesRetriever:
     async def _run_query(self, tools: MapTools, query: PlaceQuery) -> PlaceSearchResult:
         """Run a parsed query; intents that need routes are limited by the call budget."""
         place, destination, keywords, mode = query.place, query.destination, query.keywords, query.mode or None
-        budgeted_tools = self._with_budget(tools)
+        limited_tools = self._with_call_limit(tools)
         match query.intent:
-            case "way":
-                return await routes.find_route(budgeted_tools, place, destination, mode)
+            case "route":
+                return await routes.find_route(limited_tools, place, destination, mode)
             case "distance" if query.stops:
                 ends = [end for end in (place, *query.stops, destination) if end]
-                return await routes.find_distance_matrix(budgeted_tools, ends)
+                return await routes.find_distance_matrix(limited_tools, ends)
             case "distance":
-                return await routes.find_distance(budgeted_tools, place, destination, mode)
+                return await routes.find_distance(limited_tools, place, destination, mode)
             case "between":
-                return await routes.search_between(budgeted_tools, place, destination, keywords, mode)
-            case "route":
-                return await routes.plan_itinerary(budgeted_tools, place, query.stops, mode, keywords)
+                return await routes.search_between(limited_tools, place, destination, keywords, mode)
+            case "itinerary":
+                return await routes.plan_itinerary(limited_tools, place, query.stops, mode, keywords)
             case "where" if not keywords:
                 return await find_place(tools, place)
             case "details" if not keywords:

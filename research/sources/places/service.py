@@ -21,7 +21,7 @@ from research.core.events import EventEmitter, RetryScheduled, UsageRecorded, ig
 from research.core.records import Language, Place, fingerprint
 from research.core.settings import Settings
 from research.sources.places import tool_responses
-from research.sources.places.client import AmapSession, InProcessSession, session_factory
+from research.sources.places.amap_sessions import AmapSession, InProcessSession, session_factory
 from research.sources.places.tool_responses import Area, UnlocatedPlace
 from research.sources.places.tools import MapBackend
 
@@ -34,7 +34,7 @@ _MAX_CONCURRENT_DETAILS = 5
 _UNCOUNTED_REASONS = ("unreachable", "no key", "unavailable")  # no search was used up
 
 
-class AnswerStore(Protocol):
+class ToolResultStore(Protocol):
     """Persistent storage for results and counters of paid calls."""
 
     def get_cached_answer(self, key: str, since: datetime) -> tuple[dict[str, Any], datetime] | None:
@@ -106,7 +106,7 @@ class MapService:
     def __init__(
         self,
         settings: Settings,
-        answers: AnswerStore,
+        answers: ToolResultStore,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         backend: MapBackend | None = None,
     ) -> None:
@@ -317,5 +317,5 @@ def _with_distance(place: Place, centre: Point | None) -> Place:
     """Return a place with its distance from the centre, which some servers omit."""
     if centre is None or place.distance is not None:
         return place
-    distance = distance_metres(Point(place.lng, place.lat), centre)
+    distance = distance_metres(tool_responses.place_point(place), centre)
     return place.model_copy(update={"distance": round(distance)})

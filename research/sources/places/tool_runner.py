@@ -15,7 +15,7 @@ from research.core.coordinates import Point, from_gcj02, to_gcj02
 from research.core.errors import ServiceError
 from research.core.events import EventEmitter, ToolCalled
 from research.core.records import Evidence, Language, Place, SearchArea
-from research.sources.places import coverage
+from research.sources.places import amap_coverage
 from research.sources.places.directions import TOOL_BY_MODE, parse_route
 from research.sources.places.evidence import build_fact_evidence, point_key
 from research.sources.places.map_services import MapServices
@@ -28,7 +28,7 @@ from research.sources.places.place_search import (
     rank_places,
 )
 from research.sources.places.service import MapService, ToolResult
-from research.sources.places.tool_responses import format_point
+from research.sources.places.tool_responses import format_gcj02, place_point
 from research.sources.tool_exploration import error_json
 
 KEYLESS_TOOLS = frozenset({"maps_geo", "maps_around_search", "maps_text_search", "maps_search_detail", "maps_distance"})
@@ -82,7 +82,10 @@ class MapToolRunner:
         """
         for name in ("address", "city", "cityd"):
             place = str(arguments.get(name) or "")
-            if self.service is self.maps.osm or coverage.outside_likelihood(place) not in coverage.OUTSIDE_LIKELIHOODS:
+            if (
+                self.service is self.maps.osm
+                or amap_coverage.outside_likelihood(place) not in amap_coverage.OUTSIDE_LIKELIHOODS
+            ):
                 continue
             if self.maps.osm is None:
                 raise clarification_error("uncovered", self.language, place=place)
@@ -138,7 +141,7 @@ def _summarise_result(result: ToolResult) -> dict[str, Any]:
     """Return the essential parts of a result for the model. Points are in the tools' form."""
     if result.areas:
         rows = [
-            {"name": area.name, "level": area.level, "location": format_point(area.point)}
+            {"name": area.name, "level": area.level, "location": format_gcj02(area.point)}
             for area in result.areas[:MAX_LISTED]
         ]
         return {"return": rows}
@@ -158,6 +161,6 @@ def _summarise_place(place: Place) -> dict[str, Any]:
         "type": place.type,
         "rating": place.rating,
         "distance": place.distance,
-        "location": format_point(Point(place.lng, place.lat)),
+        "location": format_gcj02(place_point(place)),
     }
     return {name: value for name, value in row.items() if value not in ("", None)}

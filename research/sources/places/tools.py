@@ -140,7 +140,7 @@ IPAddress = Annotated[str, BeforeValidator(_check_ip_address), Field(description
 KeywordsText = Annotated[str, BeforeValidator(_check_text), Field(description="words; | means or")]
 
 
-class AmapTools:
+class BackendTools:
     """The tools over one back end. Their docstrings are the descriptions that a model reads."""
 
     def __init__(self, backend: MapBackend) -> None:
@@ -203,4 +203,4 @@ class AmapTools:
         return await self._backend.locate_ip(ip)
 
 
-TOOL_NAMES = tuple(name for name in vars(AmapTools) if name.startswith("maps_"))
+TOOL_NAMES = tuple(name for name in vars(BackendTools) if name.startswith("maps_"))

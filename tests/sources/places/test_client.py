@@ -26,7 +26,7 @@ from research.core.settings import Settings
 from research.sources.mcp_tools.transports import open_stdio
 from research.sources.places import client
 from research.sources.places.amap import AmapBackend
-from research.sources.places.client import START_TIMEOUT_FACTOR, AmapSession, session_factory
+from research.sources.places.amap_sessions import START_TIMEOUT_FACTOR, AmapSession, session_factory
 from research.sources.places.server import build_server
 from tests.fakes import until
 from tests.servers import refused_url

@@ -73,7 +73,7 @@ def is_covered(country: str, adcode: str = "") -> bool:
     return country.upper() in ("", "中国", "CHINA", *COVERED_COUNTRIES) and not adcode.startswith("71")
 
 
-def is_surely_outside(point: Point) -> bool:
+def is_outside_china_box(point: Point) -> bool:
     """Return whether a point is outside the box around China. A point inside it may still be
     abroad."""
     west, south, east, north = _CHINA_BOX

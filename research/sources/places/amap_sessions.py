@@ -18,7 +18,7 @@ from research.sources.mcp_tools import session
 from research.sources.mcp_tools.session import START_TIMEOUT_FACTOR, SessionFactory, ToolError, invoke
 from research.sources.mcp_tools.transports import open_http, open_stdio
 from research.sources.places import tool_responses
-from research.sources.places.tools import AmapTools, MapBackend
+from research.sources.places.tools import BackendTools, MapBackend
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -99,7 +99,7 @@ class InProcessSession:
         Raises:
             ServiceError: the back end has no result.
         """
-        answer: dict[str, Any] = await getattr(AmapTools(self._backend), tool)(**arguments)
+        answer: dict[str, Any] = await getattr(BackendTools(self._backend), tool)(**arguments)
         return answer
 
     async def close(self) -> None:
