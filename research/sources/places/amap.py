@@ -228,20 +228,20 @@ def _parse_body(response: httpx.Response) -> dict[str, Any]:
         ServiceError: the body is not Amap's JSON, or contains an error code.
     """
     try:
-        body = response.json()
+        parsed = response.json()
     except (ValueError, RecursionError):
-        body = None
-    answer = as_object(body)
-    if "errcode" in answer:  # version 4 of the API
-        succeeded, code, info = as_text(answer["errcode"]) == "0", answer["errcode"], answer.get("errmsg")
-    elif "status" in answer:
-        succeeded, code, info = as_text(answer["status"]) == "1", answer.get("infocode"), answer.get("info")
+        parsed = None
+    body = as_object(parsed)
+    if "errcode" in body:  # version 4 of the API
+        succeeded, code, info = as_text(body["errcode"]) == "0", body["errcode"], body.get("errmsg")
+    elif "status" in body:
+        succeeded, code, info = as_text(body["status"]) == "1", body.get("infocode"), body.get("info")
     else:
         text = f"Amap: HTTP {response.status_code} without the JSON asked for"
         raise ServiceError("malformed", text, hint="endpoint")
     if not succeeded:
         raise _service_error(as_text(code), as_text(info))
-    return answer
+    return body
 
 
 def _service_error(code: str, info: str) -> ServiceError:

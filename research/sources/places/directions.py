@@ -87,13 +87,13 @@ def endpoints(result: ToolResult) -> tuple[Point, Point]:
     return start, end
 
 
-def parse_route(answer: Mapping[str, Any]) -> ParsedRoute | None:
-    """Return the first route of a result that has a duration, or None."""
-    body = answer
+def parse_route(body: Mapping[str, Any]) -> ParsedRoute | None:
+    """Parse the body of a result. Return its first route with a duration, or None."""
+    route = body
     for name in ("route", "data"):
-        body = body[name] if isinstance(body.get(name), Mapping) else body
-    system: CoordinateSystem = "wgs84" if as_text(answer.get("crs")) == "wgs84" else "gcj02"
-    for row in (*keep_objects(body.get("paths")), *keep_objects(body.get("transits"))):
+        route = route[name] if isinstance(route.get(name), Mapping) else route
+    system: CoordinateSystem = "wgs84" if as_text(body.get("crs")) == "wgs84" else "gcj02"
+    for row in (*keep_objects(route.get("paths")), *keep_objects(route.get("transits"))):
         seconds = as_integer(row.get("duration"))
         if seconds is None:
             continue

@@ -340,8 +340,8 @@ def _point_name(location: str, names: Mapping[str, str]) -> str:
 
 
 def point_key(point: Point) -> str:
-    """Return a key for a point, exact to about ten metres.
+    """Return a key that points within about ten metres of each other share.
 
-    The point is first rounded to six decimals, the precision of tool arguments.
+    Points in tool arguments have six decimals, so any other point is rounded to six first.
     """
     return f"{round(point.lng, 6):.4f},{round(point.lat, 6):.4f}"

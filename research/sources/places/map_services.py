@@ -13,13 +13,18 @@ from research.core.errors import ServiceError
 from research.core.events import EventEmitter
 from research.core.records import Language, Place
 from research.sources.places import amap_coverage
-from research.sources.places.place_search import UnknownPlaceError, clarification_error, is_outside_coverage
+from research.sources.places.place_search import (
+    PlaceOrPoint,
+    UnknownPlaceError,
+    clarification_error,
+    is_outside_coverage,
+)
 from research.sources.places.service import MapService, MapTools
 from research.sources.places.tool_responses import format_gcj02
 
 
 class MapServices:
-    """The configured map services.
+    """The configured map services, each a `MapService`.
 
     `amap` is Amap, or the sample if no key is set; `osm` is None if OpenStreetMap is turned off.
     """
@@ -44,7 +49,7 @@ class MapServices:
             if service and not (service.is_offline or service.missing_setting)
         )
 
-    async def find_service(self, place: str | Point, language: Language, emit: EventEmitter) -> MapService:
+    async def find_service(self, place: PlaceOrPoint, language: Language, emit: EventEmitter) -> MapService:
         """Return the service that covers a named place or a WGS-84 point.
 
         Raises:

@@ -34,7 +34,7 @@ RATE_LIMITERS = RateLimiter(1.0, is_shared=True), RateLimiter(1.0, is_shared=Tru
 MAX_WAIT_SECONDS = 30.0  # wait for the rate limiter
 MAX_NAME_CHARS = 200  # of a name in a query
 MAX_AREAS = 5  # candidates for one name
-PAGE_SIZE = 25  # places in an answer
+PAGE_SIZE = 25  # places in a result
 MAX_ELEMENTS = 300  # in one response of Overpass
 MAX_QUERY_BYTES = 67_108_864  # memory of Overpass for one query
 MAX_CITY_RADIUS_METRES = 8_000  # maximum radius of a city around its centre
@@ -166,9 +166,9 @@ class OpenStreetMapBackend(KeylessBackend):
         """
         await self._rate_limiters[1].acquire("Overpass", ignore_event, MAX_WAIT_SECONDS)
         query = _build_query(centre, radius, words, extra_filter, round(self._timeout_seconds))
-        answer = await self._overpass.get_json("Overpass", "/api/interpreter", {"data": query})
-        elements = answer.get("elements")
-        remark = remove_control_characters(answer.get("remark"))
+        response = await self._overpass.get_json("Overpass", "/api/interpreter", {"data": query})
+        elements = response.get("elements")
+        remark = remove_control_characters(response.get("remark"))
         if not isinstance(elements, list):
             raise ServiceError("malformed", "Overpass: the JSON has no elements", hint="endpoint")
         if "timed out" in remark:

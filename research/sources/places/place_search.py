@@ -29,12 +29,15 @@ DEFAULT_KEYWORD = "景点"  # searched for if the query names nothing
 DEFAULT_RATING = 3.8  # assumed for a place without a rating
 
 
+PlaceOrPoint = str | Point  # the name of a place, or a point in WGS-84
+
+
 @dataclass(frozen=True)
 class PlaceSearchResult:
     """Result of a place search, best places first, with the tool results it is based on.
 
-    `facts_first` means that the tool results, such as a route, are the main result and places
-    accompany them. `is_complete` means that all available details of the places were requested.
+    Facts are routes, distances and forecasts in those results; with `facts_first` they are the
+    main result and the places accompany them. `is_complete` means that all available details of the places were requested.
     `circles` are the areas searched along a route.
     """
 
@@ -95,8 +98,10 @@ def empty_sample_message(language: Language) -> str:
     return message("look.offline none", language)
 
 
-async def search_places(tools: MapTools, place: str | Point, keywords: Sequence[str], radius: int) -> PlaceSearchResult:
-    """Search around a named place or a WGS-84 point, or in a city; `radius` is in metres.
+async def search_places(
+    tools: MapTools, place: PlaceOrPoint, keywords: Sequence[str], radius: int
+) -> PlaceSearchResult:
+    """Search around a place or, if it is a city, within it; `radius` is in metres.
 
     Raises:
         ServiceError: the service does not respond, or the place must be named more exactly.
@@ -117,7 +122,7 @@ async def search_places(tools: MapTools, place: str | Point, keywords: Sequence[
     return PlaceSearchResult(rank_places(result.places), centre, (*location.results, result))
 
 
-async def locate(tools: MapTools, place: str | Point) -> NamedPoint:
+async def locate(tools: MapTools, place: PlaceOrPoint) -> NamedPoint:
     """Return the point that a name denotes, by geocoding or else by a search for the name.
 
     Raises:
@@ -162,13 +167,21 @@ def _has_name(place: Place, name: str) -> bool:
 
 
 async def find_place(tools: MapTools, place: str) -> PlaceSearchResult:
-    """Return a place with its point and address."""
+    """Return a place with its point and address.
+
+    Raises:
+        ServiceError: as in `locate`.
+    """
     location = await locate(tools, place)
     return PlaceSearchResult((location.to_place(),), None, location.results, is_complete=location.place is not None)
 
 
 async def find_place_details(tools: MapTools, place: str) -> PlaceSearchResult:
-    """Return a place by name with all details that the service has."""
+    """Return a place by name with all details that the service has.
+
+    Raises:
+        ServiceError: as in `locate`.
+    """
     if not place.strip():
         raise clarification_error("where", tools.language)
     with localise_errors(tools, place):
@@ -193,7 +206,16 @@ async def search_around(
 ) -> PlaceSearchResult:
     """Search around a WGS-84 point, and farther away only if nothing is found.
 
-    `radius` is in metres. Each wider search counts against the daily limit.
+    Args:
+        name: name of the point in the result; "" if it has none.
+        keywords: search words, separated by "|".
+        radius: metres.
+        results: earlier tool results that the result is also based on.
+        radius_factors: multiples of the radius for the wider searches, of which each counts
+            against the daily limit.
+
+    Raises:
+        ServiceError: the service does not respond.
     """
     location = format_gcj02(point)
     radii = [radius, *(min(50_000, round(radius * factor)) for factor in radius_factors)]

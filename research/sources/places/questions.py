@@ -66,7 +66,7 @@ def find_readings(question: str) -> Iterator[QuestionReading]:
 
 
 def keywords_of_text(text: str) -> tuple[str, ...]:
-    """Return search keywords for a text; its own words if no table knows them."""
+    """Return the search keywords of the purposes that a text names, else the words of the text."""
     text = to_simplified(text)
     purposes = find_purposes(text, "zh" if has_han(text) else "en")
     words = dict.fromkeys(word for word in re.split(r"[\s|,，、;；]+", text) if word)

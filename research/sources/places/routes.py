@@ -17,6 +17,7 @@ from research.sources.places.itinerary import MAX_WALK_METRES, choose_mode, meas
 from research.sources.places.place_search import (
     DEFAULT_KEYWORD,
     NamedPoint,
+    PlaceOrPoint,
     PlaceSearchResult,
     deduplicate,
     locate,
@@ -32,11 +33,10 @@ ONE_CIRCLE_METRES = 1_500  # up to this distance one circle covers both places
 MAX_CIRCLES = 3  # searched along a route
 CIRCLE_RADIUS_METRES = (500, 2_000)  # minimum and maximum
 MAX_SIGHTS = 5  # of an itinerary without stops
-Endpoint = str | Point
 
 
 async def find_route(
-    tools: MapTools, origin: Endpoint, destination: Endpoint, mode: RoutingMode | None
+    tools: MapTools, origin: PlaceOrPoint, destination: PlaceOrPoint, mode: RoutingMode | None
 ) -> PlaceSearchResult:
     """Find the route between two places.
 
@@ -59,7 +59,7 @@ async def find_route(
 
 
 async def find_distance(
-    tools: MapTools, origin: Endpoint, destination: Endpoint, mode: RoutingMode | None
+    tools: MapTools, origin: PlaceOrPoint, destination: PlaceOrPoint, mode: RoutingMode | None
 ) -> PlaceSearchResult:
     """Measure the distance between two places: straight line, driving, and walking if it is short.
 
@@ -83,7 +83,7 @@ async def find_distance(
 
 
 async def search_between(
-    tools: MapTools, origin: Endpoint, destination: Endpoint, keywords: Sequence[str], mode: RoutingMode | None
+    tools: MapTools, origin: PlaceOrPoint, destination: PlaceOrPoint, keywords: Sequence[str], mode: RoutingMode | None
 ) -> PlaceSearchResult:
     """Search for places along a route; around the midpoint if the two ends are close.
 
@@ -148,7 +148,7 @@ async def plan_itinerary(
     return PlaceSearchResult(tuple(order), None, tuple(results), matrix, _failures(errors), facts_first=True)
 
 
-async def find_distance_matrix(tools: MapTools, ends: Sequence[Endpoint]) -> PlaceSearchResult:
+async def find_distance_matrix(tools: MapTools, ends: Sequence[PlaceOrPoint]) -> PlaceSearchResult:
     """Measure the distances between all of several places.
 
     Raises:

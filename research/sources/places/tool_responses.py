@@ -64,9 +64,9 @@ class UnlocatedPlace:
     name: str
 
 
-def parse_areas(answer: Mapping[str, Any]) -> tuple[Area, ...]:
-    """Parse the result of geocoding."""
-    rows = keep_objects(answer.get("return")) or keep_objects(answer.get("results"))
+def parse_areas(body: Mapping[str, Any]) -> tuple[Area, ...]:
+    """Return the areas in the body of a geocoding result."""
+    rows = keep_objects(body.get("return")) or keep_objects(body.get("results"))
     return tuple(area for row in rows if (area := _parse_area(row)))
 
 
@@ -83,12 +83,15 @@ def _parse_area(row: Mapping[str, Any]) -> Area | None:
     )  # fmt: skip
 
 
-def parse_places(answer: Mapping[str, Any], language: Language = "zh") -> Iterator[Place | UnlocatedPlace]:
-    """Yield the places of a search or detail result, in its order."""
-    sample = bool(answer.get("sample"))
-    provider = as_text(answer.get("source")) or "amap"
-    detail = [answer] if "pois" not in answer and as_text(answer.get("id")) else []
-    for row in keep_objects(answer.get("pois")) or detail:
+def parse_places(body: Mapping[str, Any], language: Language = "zh") -> Iterator[Place | UnlocatedPlace]:
+    """Yield the places in the body of a search or detail result, in its order.
+
+    `language` is that of names and kinds, for services with several.
+    """
+    sample = bool(body.get("sample"))
+    provider = as_text(body.get("source")) or "amap"
+    detail = [body] if "pois" not in body and as_text(body.get("id")) else []
+    for row in keep_objects(body.get("pois")) or detail:
         point, name = _parse_point(row), _display_name(row, language)
         if not name:
             continue
@@ -176,16 +179,19 @@ def _photo_urls(row: Mapping[str, Any]) -> Iterator[str]:
             yield url
 
 
-def parse_distances(answer: Mapping[str, Any]) -> list[tuple[int, int | None]]:
-    """Return metres and seconds from each origin to the destination, in the origins' order."""
-    rows = sorted(keep_objects(answer.get("results")), key=lambda row: as_number(row.get("origin_id")) or 0)
+def parse_distances(body: Mapping[str, Any]) -> list[tuple[int, int | None]]:
+    """Return metres and seconds from each origin to the destination, in the order of the origins.
+
+    Seconds are None if the body does not give them.
+    """
+    rows = sorted(keep_objects(body.get("results")), key=lambda row: as_number(row.get("origin_id")) or 0)
     measures = [(as_integer(row.get("distance")), as_integer(row.get("duration"))) for row in rows]
     return [(metres, seconds) for metres, seconds in measures if metres is not None]
 
 
-def parse_forecasts(answer: Mapping[str, Any]) -> list[dict[str, str]]:
+def parse_forecasts(body: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return the days of a weather forecast, with all values as text."""
-    rows = keep_objects(answer.get("forecasts"))
+    rows = keep_objects(body.get("forecasts"))
     return [{name: as_text(value) for name, value in row.items()} for row in rows]
 
 
@@ -206,7 +212,7 @@ _ERROR_PATTERNS: tuple[tuple[str, FailureReason, FailureHint], ...] = (
     (r"ETIMEDOUT|(?i:timed?[ -]?out)", "timeout", ""),
 )
 _ERROR_MESSAGES = {  # replace JavaScript errors, and URLs that contain a key
-    "empty": "Amap: no answer for this place",
+    "empty": "Amap: no body for this place",
     "malformed": "Amap: something else came than the JSON asked for",
     "unreachable": "Amap: no connection",
 }

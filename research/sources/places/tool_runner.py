@@ -103,6 +103,7 @@ class MapToolRunner:
 
     @property
     def fact_evidence(self) -> list[Evidence]:
+        """Evidence for the routes, distances and forecasts in the results."""
         return list(build_fact_evidence(self.results, self.language))
 
     def search_result(self) -> PlaceSearchResult:
@@ -111,27 +112,29 @@ class MapToolRunner:
         The first search area is returned with the widest radius searched around its centre; other
         places have no distance.
         """
-        circles = [result for result in self.results if "radius" in result.arguments]
-        if not circles:
+        area_searches = [result for result in self.results if "radius" in result.arguments]
+        if not area_searches:
             places = deduplicate(place for result in self.results for place in result.places)
             return PlaceSearchResult(tuple(places[:MAX_PLACES]), None, tuple(self.results))
-        shown = [c for c in circles if c.arguments["location"] == circles[0].arguments["location"]]
-        centre = self._build_centre(shown)
-        near = [place for result in shown for place in result.places]
+        first_area = [
+            search for search in area_searches if search.arguments["location"] == area_searches[0].arguments["location"]
+        ]
+        centre = self._build_centre(first_area)
+        near = [place for result in first_area for place in result.places]
         far = [
             place.model_copy(update={"distance": None})
             for result in self.results
             for place in result.places
-            if result not in shown
+            if result not in first_area
         ]
         return PlaceSearchResult(rank_places([*near, *far], centre.radius), centre, tuple(self.results))
 
-    def _build_centre(self, circles: Sequence[ToolResult]) -> SearchArea:
-        lng, lat = (float(part) for part in str(circles[0].arguments["location"]).split(","))
+    def _build_centre(self, area_searches: Sequence[ToolResult]) -> SearchArea:
+        lng, lat = (float(part) for part in str(area_searches[0].arguments["location"]).split(","))
         point = from_gcj02(Point(lng, lat))
         name = self.names_by_point.get(point_key(Point(lng, lat)), f"{point.lat:.5f}, {point.lng:.5f}")
-        radius = max(int(circle.arguments["radius"]) for circle in circles)
-        first = circles[0]
+        radius = max(int(search.arguments["radius"]) for search in area_searches)
+        first = area_searches[0]
         requested_radius = 0 if first.places or first.unlocated_count else int(first.arguments["radius"])
         requested_radius = requested_radius if requested_radius < radius else 0
         return SearchArea(name=name, lng=point.lng, lat=point.lat, radius=radius, asked=requested_radius)

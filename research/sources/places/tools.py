@@ -23,7 +23,8 @@ class MapBackend(Protocol):
     """Interface of the map back ends.
 
     Points are "lng,lat" in arguments and results, in the coordinate system that `description` and
-    each result declare. Failures are raised as ServiceError.
+    each result (as `crs`) declare. Results have the fields of Amap's. Every method raises
+    ServiceError if there is no result.
     """
 
     name: str
@@ -141,7 +142,7 @@ KeywordsText = Annotated[str, BeforeValidator(_check_text), Field(description="w
 
 
 class BackendTools:
-    """The tools over one back end. Their docstrings are the descriptions that a model reads."""
+    """The map tools over one back end. Their docstrings are the descriptions that a model reads."""
 
     def __init__(self, backend: MapBackend) -> None:
         self._backend = backend
