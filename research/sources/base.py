@@ -28,6 +28,7 @@ ResultType = Literal[
     "rows",  # the finding's summary and the passages of its rows
 ]
 OPEN_SOURCES_SETTING = "SIGHTLINE_OPEN_SOURCES"  # enables the sources that need no key
+SEARCH_TIMEOUT_FRACTION = 0.95  # of the search deadline; a search ends in this time, so that it keeps its results
 LOCAL_QUERY_FACTOR = 4  # a source on this machine costs nothing, so it gets this many times more queries
 
 
@@ -116,6 +117,7 @@ class Dependencies:
 class SourceStatus(NamedTuple):
     """State of a source when the default sources of a question are chosen."""
 
+    # live: its service can be reached; sample, offline: it has only shipped data; missing: not set up
     state: Literal["live", "sample", "offline", "missing"]
     has_model: bool  # a model is available for planning
     no_remote_default: bool  # no remote source with the query type "words" is a default

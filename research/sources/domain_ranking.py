@@ -9,7 +9,7 @@ from research.core.records import Evidence
 
 
 def apply_domain_rules(
-    evidence: Sequence[Evidence], verdicts: Mapping[str, DomainStatus], *, keep_avoided: bool = False
+    evidence: Sequence[Evidence], statuses: Mapping[str, DomainStatus], *, keep_avoided: bool = False
 ) -> tuple[tuple[Evidence, ...], int]:
     """Exclude evidence from avoided domains and put preferred domains first.
 
@@ -20,10 +20,10 @@ def apply_domain_rules(
     """
     ranked = []
     for item in evidence:
-        verdict = url_status(f"https://{item.publisher}" if item.expires else item.url, verdicts)
-        if verdict == "avoid" and not keep_avoided:
+        status = url_status(f"https://{item.publisher}" if item.expires else item.url, statuses)
+        if status == "avoid" and not keep_avoided:
             continue
-        standing = "preferred" if verdict == "prefer" else "warned" if verdict else ""
+        standing = "preferred" if status == "prefer" else "warned" if status else ""
         ranked.append(item.model_copy(update={"standing": standing}) if standing else item)
     ranked.sort(key=lambda item: item.standing != "preferred")
     return tuple(ranked), len(evidence) - len(ranked)

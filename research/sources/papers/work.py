@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Any, cast, get_args
 from urllib.parse import quote
 
@@ -21,11 +21,11 @@ from research.core.records import (
     fingerprint,
     normalise_query,
 )
+from research.core.text.publication_dates import FUTURE_TOLERANCE
 from research.core.urls import canonical_url
 from research.http.sanitize import MAX_SNIPPET_CHARS, remove_control_characters, strip_html, tidy_text, truncate_text
 
 EVIDENCE_KIND: EvidenceKind = "paper"
-MAX_DATE_AHEAD = timedelta(days=1)  # it may be tomorrow in another time zone
 MAX_TITLE_CHARS = 500
 MAX_NAME_CHARS = 120  # of an author or a venue
 MAX_AUTHORS = 100  # of one work
@@ -237,7 +237,7 @@ def work_evidence(work: Work, retrieved: datetime) -> Evidence | None:
         also=full if full != url else "",
         language=work.language,
         retrieved=retrieved,
-        published=work.published if work.published and work.published <= retrieved.date() + MAX_DATE_AHEAD else None,
+        published=work.published if work.published and work.published <= retrieved.date() + FUTURE_TOLERANCE else None,
         passages=(Passage(id=fingerprint(url, text), text=text, end=len(text)),),
         paper=Paper(
             authors=work.authors,

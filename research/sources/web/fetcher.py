@@ -23,12 +23,12 @@ from protego import Protego
 from yarl import URL
 
 from research.core.errors import REDIRECT_STATUSES, ServiceError, error_from_page_status
+from research.core.text.publication_dates import FUTURE_TOLERANCE
 from research.core.urls import is_wrapper_url, url_identity
 from research.http.addresses import ALLOWED_PORTS, AddressValidator, Resolver, resolve_host
 from research.http.bodies import read_body
 from research.http.checked_requests import create_session, open_response
 from research.sources.web.page_parser import Page, parse_page, warm_parser
-from research.sources.web.results import MAX_DATE_AHEAD
 
 __all__ = ["Page", "PageFetcher"]
 
@@ -179,7 +179,7 @@ class PageFetcher:
                     str(final_url),
                     charset=response.charset,
                     is_plain_text=response.content_type == "text/plain",
-                    latest_date=self._today() + MAX_DATE_AHEAD,
+                    latest_date=self._today() + FUTURE_TOLERANCE,
                 )
         except TimeoutError as error:
             text = f"{target.host} did not deliver the page within {self._timeout_seconds:g} s"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import TypeVar
 
@@ -61,10 +61,13 @@ class GoogleProvider:
 
 
 def grounded_result(
-    grounded: GroundedText, failures: tuple[Failure, ...], notes: Sequence[str] = (), more_notes: Sequence[str] = ()
+    grounded: GroundedText, failures: tuple[Failure, ...], first_note: str = "", last_note: str = ""
 ) -> SearchResult:
-    """Return a text with its sources as a result; `notes` come first in its message."""
-    notes = [*notes]
+    """Return a text with its sources as a result.
+
+    Its message consists of `first_note`, of notes on citations and sources, and of `last_note`.
+    """
+    notes = [first_note]
     if grounded.unplaced_count:
         notes.append(f"{grounded.unplaced_count} citations could not be placed")
     if not grounded.evidence:
@@ -74,6 +77,6 @@ def grounded_result(
         summary=grounded.spans or (Span(kind="text", text=grounded.text),),
         executed_queries=grounded.executed_queries,
         suggestions=grounded.suggestions,
-        message="; ".join([*notes, *more_notes]),
+        message="; ".join(filter(None, [*notes, last_note])),
         failures=failures,
     )

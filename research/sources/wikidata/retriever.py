@@ -23,7 +23,7 @@ from research.http import mediawiki
 from research.http.client import ServiceClient
 from research.http.mediawiki import search_rank
 from research.http.sanitize import as_object, keep_objects, remove_control_characters, tidy_text, truncate_text
-from research.sources.base import OPEN_SOURCES_SETTING
+from research.sources.base import OPEN_SOURCES_SETTING, SEARCH_TIMEOUT_FRACTION
 from research.sources.wikidata.statements import (
     PROPERTIES,
     Labels,
@@ -42,7 +42,6 @@ MAX_CANDIDATES = 3  # entities that a query may denote
 MAX_ENTITIES = 2  # entities in a finding
 MAX_FACTS = 12  # for one entity, requested properties first
 MAX_IDS_PER_REQUEST = 50  # limit of the API
-TIMEOUT_FRACTION = 0.95  # of the search deadline
 
 
 class WikidataRetriever:
@@ -79,7 +78,7 @@ class WikidataRetriever:
         started, start_time = self._clock(), time.monotonic()
         query = tidy_text(task.query)
         try:
-            async with deadline(self._timeout_seconds * TIMEOUT_FRACTION):
+            async with deadline(self._timeout_seconds * SEARCH_TIMEOUT_FRACTION):
                 items = await self._find_evidence(query, started)
         except TimeoutError:
             raise ServiceError("timeout", "Wikidata did not answer in time", is_retryable=True) from None
