@@ -61,5 +61,6 @@ def _bound_patterns(bound: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def shorten_value(text: str) -> str:
+    """Return a text on one line without punctuation at its ends, cut to `MAX_VALUE_CHARS`."""
     line = " ".join(text.split()).strip(" ，,；;。")
     return line if len(line) <= MAX_VALUE_CHARS else line[: MAX_VALUE_CHARS - 1].rstrip() + "…"

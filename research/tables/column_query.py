@@ -47,7 +47,8 @@ class ColumnQuery:
 
 
 @lru_cache(1_000)
-def column_query(column: Column, context_words: tuple[str, ...]) -> ColumnQuery:
+def build_column_query(column: Column, context_words: tuple[str, ...]) -> ColumnQuery:
+    """Return the search terms of a column; `context_words`, such as the row's name, weigh most."""
     name, question = fold_text(column.name), fold_text(f"{column.question} {column.hint}")
     unit = find_unit(column.unit) if column.unit else None
     attribute = _find_attribute(name, column.type) or _find_attribute(question, column.type)

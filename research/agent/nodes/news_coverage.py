@@ -12,8 +12,7 @@ from research.agent.nodes.report_update import expected_ids
 from research.citations.registry import collect_evidence
 from research.core.events import EventEmitter
 from research.core.records import Finding, HeadlineTones, NewsCoverage, Plan, Question, Tone, fingerprint
-from research.sources.news.coverage import add_changes, apply_tones, build_coverage
-from research.sources.news.coverage import precompute_evidence as prepare
+from research.sources.news.coverage import add_changes, apply_tones, build_coverage, warm_caches
 
 CoverageBuilder = Callable[[Sequence[Finding]], Coroutine[Any, Any, NewsCoverage | None]]
 READ_AHEAD_DELAY_SECONDS = 0.03  # lets work that needs the finding go first
@@ -25,7 +24,7 @@ async def read_ahead(finding: Finding) -> None:
     await asyncio.sleep(READ_AHEAD_DELAY_SECONDS)
     for item in finding.evidence:
         if item.kind == "news":
-            prepare(item)
+            warm_caches(item)
             await asyncio.sleep(READ_AHEAD_PAUSE_SECONDS)
 
 

@@ -51,9 +51,9 @@ SessionFactory = Callable[[], AbstractAsyncContextManager["ClientSession"]]
 class ToolServerSession:
     """The tools of one server. Belongs to the event loop on which it is first used.
 
-    It is passed to `load_mcp_tools` in place of a `ClientSession`, of which only `list_tools` and
-    `call_tool` are used, so that the created tools outlive the process or connection behind this
-    session.
+    `load_mcp_tools` gets this object in place of a `ClientSession`, of which it uses only
+    `list_tools` and `call_tool`. The tools that it creates thus remain usable when the server is
+    restarted.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class ToolServerSession:
         self._session_task: _SessionTask | None = None
         self._tasks: set[asyncio.Task[None]] = set()  # all session tasks, including ending ones
         self._is_closed = False
-        self._last_failure: tuple[ServiceError, float] | None = None  # of a start, and its time
+        self._last_failure: tuple[ServiceError, float] | None = None  # error and time of the last failed start
 
     @property
     def tools(self) -> Mapping[str, Tool]:

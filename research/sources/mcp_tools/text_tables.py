@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import NamedTuple
 
-MAX_PROSE_LINES = 2_000  # lines of a text, after which tables of separated values are not searched for
+MAX_PROSE_LINES = 2_000  # in a longer text, no more tables of separated values are looked for after so many lines
 SAMPLE_ROWS = 20  # rows that are checked to distinguish a table from prose
 MAX_CELL_LINES = 50  # lines of a cell at most
 MAX_RECORD_FIELDS = 60  # fields of a record in a text at most
@@ -40,7 +40,7 @@ def label_row(names: Sequence[str], cells: Sequence[str]) -> str:
     )
 
 
-def read_prose(text: str) -> Iterator[ResultLine]:
+def read_text_lines(text: str) -> Iterator[ResultLine]:
     """Yield the lines of a text, with the rows of its tables labelled with their column names."""
     if "│" in text or "┃" in text or "║" in text:
         text = text.translate(_BOX_DRAWING)

@@ -161,14 +161,14 @@ def merge_works(result_lists: Iterable[Sequence[Work]]) -> list[Work]:
     return [_apply_notices(_merge_group(groups[n]), groups[n], notices) for n in order]
 
 
-def _is_same_work(one: Work, other: Work) -> bool:
-    if one.doi and one.doi == other.doi:
+def _is_same_work(first: Work, second: Work) -> bool:
+    if first.doi and first.doi == second.doi:
         return True
-    is_similar = normalise_query(one.title) == normalise_query(other.title) and one.year == other.year
-    if not is_similar or not one.title or one.year is None:
+    is_similar = normalise_query(first.title) == normalise_query(second.title) and first.year == second.year
+    if not is_similar or not first.title or first.year is None:
         return False
-    return not (one.doi and other.doi) or (
-        len(_first_author_surname(one)) > 0 and _first_author_surname(one) == _first_author_surname(other)
+    return not (first.doi and second.doi) or (
+        len(_first_author_surname(first)) > 0 and _first_author_surname(first) == _first_author_surname(second)
     )
 
 
@@ -209,16 +209,12 @@ def _merge_group(group: Sequence[Work]) -> Work:
 
 def _first_non_empty(values: Iterable[Any]) -> Any:
     """Return the first non-empty value, else the last value."""
-    last = None
-    for value in values:
-        last = value
-        if value:
-            break
-    return last
+    values = list(values)
+    return next(filter(None, values), values[-1])
 
 
 def _apply_notices(work: Work, group: Sequence[Work], notices: Iterable[tuple[str, PublicationNotice]]) -> Work:
-    dois = {one.doi for one in group if one.doi}
+    dois = {member.doi for member in group if member.doi}
     return replace(work, notice=most_severe([work.notice, *(n for doi, n in notices if doi in dois)]))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Literal
@@ -121,6 +121,18 @@ def find_purposes(text: str, language: Language) -> list[PurposeMatch]:
     entries = ((m, by_word.get(re.sub(r"[\s-]+", " ", m[0].lower()))) for m in pattern.finditer(text))
     entries = ((m, p or by_word.get(m[0].lower())) for m, p in entries)
     return [PurposeMatch(purpose, m.start(), m.end()) for m, purpose in entries if purpose]
+
+
+def matched_text(text: str, matches: Sequence[PurposeMatch]) -> str:
+    """Return the part of a text from the first to the last match; "" without matches."""
+    return text[min(match.start for match in matches) : max(match.end for match in matches)] if matches else ""
+
+
+def mask_texts(text: str, known_texts: Iterable[str], mark: str) -> str:
+    """Replace each occurrence of the known texts by a mark, longer ones first."""
+    for known_text in sorted(filter(None, known_texts), key=len, reverse=True):
+        text = text.replace(known_text, mark)
+    return text
 
 
 def search_keywords(matches: Iterable[PurposeMatch]) -> tuple[str, ...]:

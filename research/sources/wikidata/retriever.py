@@ -120,8 +120,8 @@ class WikidataRetriever:
             "prop": "pageprops",
             "ppprop": "wikibase_item|disambiguation",
         }
-        answer = await mediawiki.query_api(self._wikipedia_clients[language], "Wikipedia", parameters)
-        pages = keep_objects(as_object(answer.get("query")).get("pages"))
+        body = await mediawiki.query_api(self._wikipedia_clients[language], "Wikipedia", parameters)
+        pages = keep_objects(as_object(body.get("query")).get("pages"))
         pages.sort(key=search_rank)
         props = [as_object(page.get("pageprops")) for page in pages]
         ids = [
@@ -141,8 +141,8 @@ class WikidataRetriever:
             "props": props,
             "languages": "zh-hans|zh-cn|zh|en" if language == "zh" else "en",
         }
-        answer = await mediawiki.query_api(self._client, "Wikidata", parameters)
-        entities = answer.get("entities")
+        body = await mediawiki.query_api(self._client, "Wikidata", parameters)
+        entities = body.get("entities")
         if not isinstance(entities, dict):
             raise ServiceError("malformed", "Wikidata: the JSON has no entities", hint="endpoint")
         ordered = (as_object(entities.get(item)) for item in ids)
