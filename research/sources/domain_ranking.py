@@ -15,15 +15,15 @@ def apply_domain_rules(
 
     Return the remaining evidence, otherwise in its order, and the number of excluded pieces. With
     `keep_avoided`, for evidence that a text is already based on, nothing is excluded but avoided
-    domains are marked "warned". The address of an item with `expires` is only a redirect, so the
+    domains are marked "warned". The address of an item with `url_expires` is only a redirect, so the
     publisher is used as its domain.
     """
     ranked = []
     for item in evidence:
-        status = url_status(f"https://{item.publisher}" if item.expires else item.url, statuses)
-        if status == "avoid" and not keep_avoided:
+        rule = url_status(f"https://{item.publisher}" if item.url_expires else item.url, statuses)
+        if rule == "avoid" and not keep_avoided:
             continue
-        standing = "preferred" if status == "prefer" else "warned" if status else ""
-        ranked.append(item.model_copy(update={"standing": standing}) if standing else item)
-    ranked.sort(key=lambda item: item.standing != "preferred")
+        domain_status = "preferred" if rule == "prefer" else "warned" if rule else ""
+        ranked.append(item.model_copy(update={"domain_status": domain_status}) if domain_status else item)
+    ranked.sort(key=lambda item: item.domain_status != "preferred")
     return tuple(ranked), len(evidence) - len(ranked)

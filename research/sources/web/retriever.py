@@ -105,7 +105,7 @@ class WebRetriever(ProviderRetriever[WebProvider]):
             seconds=round(time.monotonic() - start_time, 4),
             provider=provider.name,
             summary=result.summary,
-            asked=result.executed_queries,
+            provider_queries=result.executed_queries,
             suggestions=result.suggestions,
             failures=(*failures, *result.failures),
         )
@@ -155,7 +155,7 @@ class WebRetriever(ProviderRetriever[WebProvider]):
 
         Pages behind the redirects of a search service are not read.
         """
-        chosen = [item for item in result.evidence if item.url and not item.expires][: self._pages_per_search]
+        chosen = [item for item in result.evidence if item.url and not item.url_expires][: self._pages_per_search]
         results = await asyncio.gather(*(self._read_page(item, query, timeout_seconds) for item in chosen))
         enriched = {item.id: item for item, _ in results}
         failures = [failure for _, failure in results if failure]
