@@ -32,6 +32,11 @@ SEARCH_TIMEOUT_FRACTION = 0.95  # of the search deadline; a search ends in this 
 LOCAL_QUERY_FACTOR = 4  # a source on this machine costs nothing, so it gets this many times more queries
 
 
+def configured_readiness(is_configured: bool, setting: str, detail: str = "") -> Readiness:
+    """Return that a source is live, with a detail, or that a setting is missing."""
+    return Readiness(state="live", detail=detail) if is_configured else Readiness(state="missing", detail=setting)
+
+
 class StepResults(Protocol):
     """Storage for the results of a run's steps, which outlives the process."""
 
@@ -105,19 +110,18 @@ class Dependencies:
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     model_tasks: Any = None  # `summarise` and `explore` of research.agent.llm.reasoner; None without a model
     model_clients: Any = None  # research.models.clients.ModelClients
-    page_reader: Any = None  # None if reading pages is turned off
+    page_reader: Any = None  # research.sources.web.page_reader.PageReader; None if reading pages is turned off
     library: Any = None  # research.sources.library.index.Library
-    list_notebooks: Callable[[str], Mapping[str, Sequence[str]]] = lambda owner: {}  # document names by notebook
+    list_notebooks: Callable[[str], Mapping[str, Sequence[str]]] = lambda owner: {}  # an owner's documents by notebook
     maps: Any = None  # research.sources.places.map_services.MapServices
-    get_database: Any = None  # a research.sources.database.service.DatabaseService, by name and owner
-    get_tool_session: Any = None  # research.sources.mcp_tools.session.ToolServerSession by source name
-    parse_place_query: Callable[[str], Any] = lambda query: None  # reads a query for places by rules
+    get_database: Any = None  # function of a name and an owner that returns a DatabaseService
+    get_tool_session: Any = None  # function of a source name that returns a ToolServerSession
+    parse_place_query: Callable[[str], Any] = lambda query: None  # returns a PlaceQuery, or None
 
 
 class SourceStatus(NamedTuple):
-    """State of a source when the default sources of a question are chosen."""
+    """State of a source when the default sources of a question are chosen; `state` is as in `Readiness`."""
 
-    # live: its service can be reached; sample, offline: it has only shipped data; missing: not set up
     state: Literal["live", "sample", "offline", "missing"]
     has_model: bool  # a model is available for planning
     no_remote_default: bool  # no remote source with the query type "words" is a default

@@ -297,9 +297,11 @@ class SimilarityModel:
         ]
 
     def token_rarity(self, token: Token) -> float:
+        """Return the weight of a token, greater if fewer articles contain it."""
         return math.log((len(self._articles) + SMOOTHING_COUNT + 1) / max(1, self._token_counts[token])) + 0.1
 
     def term_rarity(self, term: str) -> float:
+        """Return the weight of a word, greater if fewer articles contain it."""
         return math.log((len(self._articles) + SMOOTHING_COUNT + 1) / max(1, self._term_counts[term])) + 0.3
 
     def pair_features(self, first: int, second: int, days_apart: float | None) -> tuple[float, ...]:

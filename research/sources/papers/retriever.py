@@ -18,7 +18,7 @@ from research.core.events import EventEmitter
 from research.core.records import Failure, Finding, Readiness, Task
 from research.http.failover import failed_finding
 from research.http.sanitize import tidy_text
-from research.sources.base import OPEN_SOURCES_SETTING, SEARCH_TIMEOUT_FRACTION
+from research.sources.base import OPEN_SOURCES_SETTING, SEARCH_TIMEOUT_FRACTION, configured_readiness
 from research.sources.domain_ranking import apply_domain_rules
 from research.sources.papers.provider import PaperProvider
 from research.sources.papers.work import Work, merge_works, work_evidence
@@ -47,9 +47,9 @@ class PaperRetriever(ProviderRetriever[PaperProvider]):
         self._max_results = max_results
 
     def readiness(self) -> Readiness:
-        if self._is_enabled:
-            return Readiness(state="live", detail=", ".join(provider.name for provider in self._providers))
-        return Readiness(state="missing", detail=OPEN_SOURCES_SETTING)
+        return configured_readiness(
+            self._is_enabled, OPEN_SOURCES_SETTING, ", ".join(provider.name for provider in self._providers)
+        )
 
     async def search(self, task: Task, emit: EventEmitter) -> Finding:
         if not self._is_enabled:

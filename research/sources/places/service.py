@@ -64,6 +64,7 @@ class ToolResult:
 
     @property
     def is_sample(self) -> bool:
+        """True if the result comes from the sample table."""
         return bool(self.body.get("sample"))
 
     @property
@@ -188,6 +189,7 @@ class MapService:
             await self._session.start()
 
     async def close(self) -> None:
+        """Stop the server, or close the back end."""
         await self._session.close()
 
     # Cached and counted calls

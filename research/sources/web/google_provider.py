@@ -13,6 +13,7 @@ from research.models.clients import ModelClients
 from research.models.errors import classify_error
 from research.models.retries import missing_key_error
 from research.models.roles import ModelSpec
+from research.sources.base import configured_readiness
 from research.sources.web.grounding import GroundedText
 from research.sources.web.provider import SearchResult
 
@@ -31,9 +32,7 @@ class GoogleProvider:
         self.spec = spec
 
     def readiness(self) -> Readiness:
-        if self._settings.key("gemini"):
-            return Readiness(state="live", detail=self.spec.name)
-        return Readiness(state="missing", detail="GEMINI_API_KEY")
+        return configured_readiness(bool(self._settings.key("gemini")), "GEMINI_API_KEY", self.spec.name)
 
     async def close(self) -> None:
         """Do nothing: the client is shared and closed by its owner."""

@@ -13,6 +13,7 @@ from research.core.text.publication_dates import parse_publication_day
 from research.http.lazy_client import LazyClient
 from research.http.responses import convert_errors, parse_json_response
 from research.http.sanitize import keep_objects, strip_html, tidy_text
+from research.sources.base import configured_readiness
 from research.sources.web.provider import SearchResult
 from research.sources.web.results import build_result, make_evidence
 
@@ -52,9 +53,7 @@ class JSONSearch:
         return self._service.name
 
     def readiness(self) -> Readiness:
-        if self._key:
-            return Readiness(state="live")
-        return Readiness(state="missing", detail=self._service.key)
+        return configured_readiness(bool(self._key), self._service.key)
 
     async def search(self, query: str, emit: EventEmitter) -> SearchResult:
         service = self._service

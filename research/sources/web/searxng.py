@@ -14,6 +14,7 @@ from research.core.text.publication_dates import parse_publication_day
 from research.http.lazy_client import LazyClient
 from research.http.responses import convert_errors, parse_json_response
 from research.http.sanitize import keep_objects, strip_html, tidy_text
+from research.sources.base import configured_readiness
 from research.sources.web.provider import SearchResult
 from research.sources.web.results import make_evidence, merge_results
 
@@ -50,9 +51,7 @@ class SearXNG:
         self._client = LazyClient(headers={"User-Agent": USER_AGENT}, timeout=timeout_seconds)
 
     def readiness(self) -> Readiness:
-        if self._base_url:
-            return Readiness(state="live")
-        return Readiness(state="missing", detail=URL_SETTING)
+        return configured_readiness(bool(self._base_url), URL_SETTING)
 
     async def search(self, query: str, emit: EventEmitter) -> SearchResult:
         if not self._base_url:

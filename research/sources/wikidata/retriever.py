@@ -23,7 +23,7 @@ from research.http import mediawiki
 from research.http.client import ServiceClient
 from research.http.mediawiki import search_rank
 from research.http.sanitize import as_object, keep_objects, remove_control_characters, tidy_text, truncate_text
-from research.sources.base import OPEN_SOURCES_SETTING, SEARCH_TIMEOUT_FRACTION
+from research.sources.base import OPEN_SOURCES_SETTING, SEARCH_TIMEOUT_FRACTION, configured_readiness
 from research.sources.wikidata.statements import (
     PROPERTIES,
     Labels,
@@ -68,9 +68,7 @@ class WikidataRetriever:
         self._clock = clock
 
     def readiness(self) -> Readiness:
-        if self._is_enabled:
-            return Readiness(state="live", detail="wikidata.org")
-        return Readiness(state="missing", detail=OPEN_SOURCES_SETTING)
+        return configured_readiness(self._is_enabled, OPEN_SOURCES_SETTING, "wikidata.org")
 
     async def search(self, task: Task, emit: EventEmitter) -> Finding:
         if not self._is_enabled:
