@@ -76,9 +76,8 @@ def build_column_query(column: Column, context_words: tuple[str, ...]) -> Column
     )
     if attribute and attribute.name == "ticket" and not has_clashing_qualifiers(qualifiers, _DEFAULT_VISITOR):
         qualifiers |= _DEFAULT_VISITOR
-    return ColumnQuery(
-        tuple(weights.items()), tuple(t for w in context_words for t, _ in _weighted_terms(fold_text(w))), attribute, kind, unit, qualifiers, date_bound
-    )  # fmt: skip
+    context_terms = tuple(term for word in context_words for term, _ in _weighted_terms(fold_text(word)))
+    return ColumnQuery(tuple(weights.items()), context_terms, attribute, kind, unit, qualifiers, date_bound)
 
 
 def _find_attribute(folded: str, column_type: ColumnType) -> Attribute | None:

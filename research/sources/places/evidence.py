@@ -35,7 +35,13 @@ from research.sources.places import osm
 from research.sources.places.directions import DISTANCE_TYPES, TOOL_BY_MODE, ParsedRoute, endpoints, parse_route
 from research.sources.places.place_search import PlaceSearchResult, empty_sample_message
 from research.sources.places.service import ToolResult
-from research.sources.places.tool_responses import parse_distances, parse_forecasts, parse_gcj02, place_point
+from research.sources.places.tool_responses import (
+    parse_distances,
+    parse_forecasts,
+    parse_gcj02,
+    place_point,
+    point_label,
+)
 
 EVIDENCE_KIND: EvidenceKind = "place"
 _AMAP_ID = re.compile(r"[A-Z0-9]{8,12}")
@@ -341,8 +347,7 @@ def to_minutes(seconds: int) -> int:
 def _point_name(location: str, names: Mapping[str, str]) -> str:
     """Return the name of the place at a point "lng,lat" in GCJ-02, or its WGS-84 coordinates."""
     point = parse_gcj02(location)
-    known = names.get(point_key(to_gcj02(point)))
-    return known or f"{point.lat:.5f}, {point.lng:.5f}"
+    return names.get(point_key(to_gcj02(point))) or point_label(point)
 
 
 def point_key(point: Point) -> str:

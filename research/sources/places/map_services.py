@@ -20,7 +20,7 @@ from research.sources.places.place_search import (
     is_outside_coverage,
 )
 from research.sources.places.service import MapService, MapTools
-from research.sources.places.tool_responses import format_gcj02
+from research.sources.places.tool_responses import format_gcj02, point_label
 
 
 class MapServices:
@@ -92,8 +92,7 @@ class MapServices:
     async def _find_service_at(self, point: Point, language: Language, emit: EventEmitter) -> MapService:
         if self.osm is None:
             if amap_coverage.is_outside_china_box(point):
-                name = f"{point.lat:.5f}, {point.lng:.5f}"
-                raise clarification_error("uncovered", language, place=name)
+                raise clarification_error("uncovered", language, place=point_label(point))
             return self.amap
         if amap_coverage.is_outside_china_box(point):
             return self.osm

@@ -18,7 +18,7 @@ from research.core.records import DistanceMatrix, Failure, Language, Place, Sear
 from research.core.text.hanzi import to_simplified
 from research.sources.places import amap_coverage
 from research.sources.places.service import MapTools, ToolResult
-from research.sources.places.tool_responses import Area, as_number, as_text, format_gcj02, place_point
+from research.sources.places.tool_responses import Area, as_number, as_text, format_gcj02, place_point, point_label
 
 DISTINCT_PLACE_METRES = 5_000  # results for one address this far apart are different places
 RADIUS_FACTORS = (2.5, 6.0)  # wider searches if nothing is within the radius
@@ -129,7 +129,7 @@ async def locate(tools: MapTools, place: PlaceOrPoint) -> NamedPoint:
         ServiceError: the place is unknown or ambiguous, or the service does not respond.
     """
     if isinstance(place, Point):
-        return NamedPoint(f"{place.lat:.5f}, {place.lng:.5f}", place)
+        return NamedPoint(point_label(place), place)
     language = tools.language
     if not place.strip():
         raise clarification_error("where", language)

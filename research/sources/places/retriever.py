@@ -36,13 +36,14 @@ from research.sources.places.place_search import (
     search_places,
 )
 from research.sources.places.service import MapService, MapTools
+from research.sources.places.tool_responses import point_label
 from research.sources.places.tool_runner import KEYLESS_TOOLS, MODEL_TOOLS, MapToolRunner
 from research.sources.places.tools import RoutingMode
 from research.sources.tool_exploration import ToolExplorer, explore
 
 
 def _place_label(place: PlaceOrPoint) -> str:
-    return place if isinstance(place, str) else f"{place.lat:.5f}, {place.lng:.5f}"
+    return place if isinstance(place, str) else point_label(place)
 
 
 class PlacesRetriever:

@@ -293,6 +293,11 @@ def place_point(place: Place) -> Point:
     return Point(place.lng, place.lat)
 
 
+def point_label(point: Point) -> str:
+    """Return a point as text for people: latitude and longitude in degrees."""
+    return f"{point.lat:.5f}, {point.lng:.5f}"
+
+
 def format_gcj02(point: Point) -> str:
     """Convert a WGS-84 point to GCJ-02 and format it as the tools expect it: "lng,lat"."""
     shifted = to_gcj02(point)

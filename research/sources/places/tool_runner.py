@@ -28,7 +28,7 @@ from research.sources.places.place_search import (
     rank_places,
 )
 from research.sources.places.service import MapService, ToolResult
-from research.sources.places.tool_responses import format_gcj02, place_point
+from research.sources.places.tool_responses import format_gcj02, place_point, point_label
 from research.sources.tool_exploration import error_json
 
 KEYLESS_TOOLS = frozenset({"maps_geo", "maps_around_search", "maps_text_search", "maps_search_detail", "maps_distance"})
@@ -132,7 +132,7 @@ class MapToolRunner:
     def _build_centre(self, area_searches: Sequence[ToolResult]) -> SearchArea:
         lng, lat = (float(part) for part in str(area_searches[0].arguments["location"]).split(","))
         point = from_gcj02(Point(lng, lat))
-        name = self.names_by_point.get(point_key(Point(lng, lat)), f"{point.lat:.5f}, {point.lng:.5f}")
+        name = self.names_by_point.get(point_key(Point(lng, lat)), point_label(point))
         radius = max(int(search.arguments["radius"]) for search in area_searches)
         first = area_searches[0]
         requested_radius = 0 if first.places or first.unlocated_count else int(first.arguments["radius"])
