@@ -212,7 +212,7 @@ _ERROR_PATTERNS: tuple[tuple[str, FailureReason, FailureHint], ...] = (
     (r"ETIMEDOUT|(?i:timed?[ -]?out)", "timeout", ""),
 )
 _ERROR_MESSAGES = {  # replace JavaScript errors, and URLs that contain a key
-    "empty": "Amap: no body for this place",
+    "empty": "Amap: no answer for this place",
     "malformed": "Amap: something else came than the JSON asked for",
     "unreachable": "Amap: no connection",
 }
