@@ -1,4 +1,4 @@
-"""The choice between the figures of a sentence: the one that stands nearest to the words of a column.
+"""Choice between the figures of a sentence: the one nearest to the words of a column is chosen.
 
 If two are equally near, none is chosen.
 """
@@ -28,7 +28,7 @@ BOUNDARY_FACTOR = 0.4  # for a word beyond a comma or a rival figure
 QUALIFIER_MISMATCH_FACTOR = 0.6  # if only one is narrowed: 其中, students
 # Characters beside a date that forms a clause: "In 2019," and "Until 2019,".
 MAX_CHARS_BESIDE_DATE, MAX_CHARS_BESIDE_UNTIL_DATE = 4, 8
-MIN_LEAD = 1.05  # least ratio of the best figure's score to the next one's
+MIN_LEAD = 1.05  # minimum ratio of the best figure's score to the next one's
 _FORMER_QUALIFIER = "before"  # marks a state that has ended
 _CLAUSE_BREAK = re.compile(r"[、(（)）]|:(?=\s)|：|\sand\s|\bbut\b|而")
 
@@ -98,9 +98,9 @@ class SentenceMatch:
         return match is not None and match[0] not in STOP_WORDS
 
     def is_brief(self, max_words: float) -> bool:
-        """Return whether a text has at most so many words beside its figures.
+        """Return whether a text has at most `max_words` words beside its figures.
 
-        Such a text is an answer that needs no word of the question.
+        Such a text is an answer by itself, even if it contains no word of the question.
         """
         rest, at = [], 0
         for m in self.measures:

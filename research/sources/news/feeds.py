@@ -256,7 +256,10 @@ def find_articles(feeds: Iterable[Feed], query: str, request: NewsRequest, now: 
 
 
 def _match_score(item: FeedItem, weights: dict[str, float]) -> float:
-    """Return the weighted share (0 to 1) of the query's words that an article contains."""
+    """Return the weighted share (0 to 1) of the query's words that an article contains.
+
+    `weights` are those of the query's words; without any, every article has 1.
+    """
     if not weights:
         return 1.0
     shared = sum(

@@ -89,7 +89,7 @@ class UnknownPlaceError(ServiceError):
 
 
 def clarification_error(message_key: str, language: Language, **values: str) -> ServiceError:
-    """Return an error whose message requests a more exact place from the user."""
+    """Return an error that asks the user for a more exact place, with the message `look.KEY`."""
     return ServiceError("unclear", message(f"look.{message_key}", language, **values))
 
 
