@@ -208,7 +208,7 @@ class Databases:
         """Return an owner's description of a database. The shipped one needs none."""
         try:
             service = self._services.database(database, owner)
-            description = self._runs.run_on_loop(service.describe_model(owner))
+            description = self._runs.run_on_loop(service.describe_semantic_model(owner))
         except ServiceError as error:
             return DatabaseDescription(failure=error.to_failure("search", "database"))
         return DatabaseDescription(

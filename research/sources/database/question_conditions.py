@@ -6,7 +6,7 @@ import re
 
 from research.core.text import numbers
 from research.core.text.units import unit_factor, unit_pattern
-from research.sources.database.sights_question import ENGLISH_NUMBER, SIGN_PATTERN, SightsQuestion, parse_number
+from research.sources.database.sights_question import ENGLISH_NUMBER, PLACEHOLDER_PATTERN, SightsQuestion, parse_number
 
 DEFAULT_NEAREST_COUNT = 10  # if the question has no number
 _LENGTH_UNIT = rf"({unit_pattern('length')})(?![a-z])"
@@ -63,7 +63,7 @@ def _read_distance(parsed: SightsQuestion) -> None:
             parsed.max_rows = 1
     if parsed.centre_mode:
         parsed.consume(r"(?:还)?有?(?:别的|其他|其它|另外的?)|(?<![a-z])other(?![a-z])")
-        joined = rf"{SIGN_PATTERN}\s*(?:和|与|及|、|,|(?<![a-z])and(?![a-z]))\s*{SIGN_PATTERN}"
+        joined = rf"{PLACEHOLDER_PATTERN}\s*(?:和|与|及|、|,|(?<![a-z])and(?![a-z]))\s*{PLACEHOLDER_PATTERN}"
         if (parsed.provinces or parsed.cities) and re.search(joined, parsed.remaining):
             raise parsed.not_understood(parsed.remaining)
 

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from research.sources.database.engines import Database, UnmatchedFilter
     from research.sources.database.validator import ValidatedQuery
 
-MAX_LINKED_VALUES = 2_000  # distinct values of a column in which names are looked up
+MAX_INDEXED_VALUES = 2_000  # distinct values of a column; columns with more are not indexed
 DEFAULT_LIMITS = ResultLimits()
 EXPORT_LIMITS = ResultLimits(
     timeout_seconds=300, max_rows=1_000_000, max_cell_characters=32_767
 )  # limits of an export of all rows
-LINKING_SECONDS = 10  # seconds after which no further values are read into the index
+INDEXING_SECONDS = 10  # seconds after which no further columns are read into the index of values
 log = logging.getLogger(__name__)
 
 CreateWriter = Callable[..., StatementWriter]
@@ -51,10 +51,12 @@ _CAUSE_REASONS: dict[str, FailureReason] = {
 }
 
 
-class ModelDescription(NamedTuple):
-    """A semantic model with its YAML text and origin: the owner's edit, the shared file or a draft.
+class SemanticModelText(NamedTuple):
+    """A semantic model with its YAML text.
 
-    `problem` says why an existing text cannot be used.
+    `origin` is "owner" for a text that the owner has edited, "desk" for the file shared by all owners,
+    and "draft" for a model drafted from the schema. `problem` is the reason why an existing text cannot
+    be used; the model is then that of the next origin, and `text` still the owner's.
     """
 
     model: SemanticModel
@@ -119,7 +121,7 @@ class DatabaseService:
             ServiceError: the database cannot be used.
         """
         database = await self._get_database()
-        pairs = await self._saved(owner)
+        pairs = await self._load_confirmed_pairs(owner)
         writer, selection = None, None
         if self._create_writer:
             schema, metrics = await self._annotate(database.schema, owner)
@@ -151,7 +153,7 @@ class DatabaseService:
         Raises:
             ServiceError: the database cannot be used.
         """
-        if find_statement(question, await self._saved(owner)):
+        if find_statement(question, await self._load_confirmed_pairs(owner)):
             return True
         if self._address:
             return False
@@ -169,9 +171,9 @@ class DatabaseService:
         """
         try:
             rows = await self.run(sql)
-        except RefusedError as refused:
-            step = DatabaseStep(kind="refused", text=str(refused), sql=sql)
-            outcome = Outcome(status="refused", question=sql, steps=(step,), problem=str(refused))
+        except RefusedError as error:
+            step = DatabaseStep(kind="refused", text=str(error), sql=sql)
+            outcome = Outcome(status="refused", question=sql, steps=(step,), problem=str(error))
         else:
             step = DatabaseStep(kind="run", sql=rows.sql, rows=len(rows.rows), seconds=rows.seconds)
             status: OutcomeStatus = "answered" if rows.rows else "empty"
@@ -187,7 +189,7 @@ class DatabaseService:
             ServiceError: the database cannot be used, or took too long.
         """
         database = await self._get_database()
-        rows, unmatched = await asyncio.to_thread(_run_statement, database, sql)
+        rows, unmatched = await asyncio.to_thread(_check_and_run, database, sql)
         if unmatched and self._includes_samples and not all(each.similar_values for each in unmatched):
             values = await self._load_value_index()
             unmatched = [
@@ -214,12 +216,12 @@ class DatabaseService:
             ServiceError: the database cannot be used, or took too long.
         """
         database = await self._get_database()
-        part = RowRange((page_number - 1) * database.limits.max_rows, rows.most)
-        query = await asyncio.to_thread(database.check, rows.sql, part)
+        row_range = RowRange((page_number - 1) * database.limits.max_rows, rows.most)
+        query = await asyncio.to_thread(database.check, rows.sql, row_range)
         try:
             result = await asyncio.to_thread(database.run, query)
-        except ExecutionError as failed:
-            raise to_service_error(failed) from None
+        except ExecutionError as error:
+            raise to_service_error(error) from None
         return _to_rows(query, result), query.is_ordered
 
     async def prepare_export(self, sql: str, row_range: RowRange | None = None) -> tuple[Database, ValidatedQuery]:
@@ -251,8 +253,8 @@ class DatabaseService:
             if self._database is None:
                 try:
                     self._database = await asyncio.to_thread(self._open_database)
-                except ExecutionError as failed:
-                    raise to_service_error(failed) from None
+                except ExecutionError as error:
+                    raise to_service_error(error) from None
             return self._database
 
     def _open_database(self) -> Database:
@@ -274,13 +276,13 @@ class DatabaseService:
 
     # Questions without a model
 
-    async def _saved(self, owner: str) -> Sequence[QuestionStatement]:
-        """Return the confirmed questions and statements of an owner, then the examples of the
-        semantic model of an attached database. Raises ServiceError."""
+    async def _load_confirmed_pairs(self, owner: str) -> Sequence[QuestionStatement]:
+        """Return the pairs of a question and its statement that the owner has confirmed, then those that
+        the semantic model of an attached database has as examples. Raises ServiceError."""
         confirmed = await asyncio.to_thread(self._load_pairs, owner, self.database_id)
         if not self._address:
             return confirmed
-        examples = (await self.load_model(owner)).examples
+        examples = (await self.load_semantic_model(owner)).examples
         return [*confirmed, *((each.question, each.sql) for each in examples)]
 
     async def _interpret(self, question: str) -> Interpretation:
@@ -288,25 +290,25 @@ class DatabaseService:
         ServiceError."""
         return interpret(question, await self._load_vocabulary())
 
-    async def load_model(self, owner: str = "") -> SemanticModel:
-        """Return the semantic model of the database for an owner; see `describe_model` for its
-        problem.
+    async def load_semantic_model(self, owner: str = "") -> SemanticModel:
+        """Return the semantic model of the database for an owner: the first usable one of the owner's
+        edit, the shared file and a draft.
 
         Raises:
             ServiceError: the database cannot be used.
         """
-        return (await self.describe_model(owner)).model
+        return (await self.describe_semantic_model(owner)).model
 
-    async def describe_model(self, owner: str = "") -> ModelDescription:
+    async def describe_semantic_model(self, owner: str = "") -> SemanticModelText:
         """Return the semantic model with its text and origin, and the problem of a text that cannot
         be used. Raises ServiceError."""
         schema = (await self._get_database()).schema
         return await asyncio.to_thread(self._resolve_description, schema, owner)
 
-    def _resolve_description(self, schema: Schema, owner: str) -> ModelDescription:
+    def _resolve_description(self, schema: Schema, owner: str) -> SemanticModelText:
         if not self._address:
             model = semantic_model.draft_model(schema)
-            return ModelDescription(model, semantic_model.dump_model(model))
+            return SemanticModelText(model, semantic_model.dump_model(model))
         problem = ""
         owner_text = self._load_description(owner, self.database_id)
         origins: tuple[Literal["owner", "desk"], ...] = ("owner", "desk")
@@ -314,11 +316,11 @@ class DatabaseService:
             if not text:
                 continue
             try:
-                return ModelDescription(semantic_model.parse_model(text, schema), text, origin, problem)
+                return SemanticModelText(semantic_model.parse_model(text, schema), text, origin, problem)
             except semantic_model.SemanticModelError as error:
                 problem = problem or str(error)
         model = semantic_model.draft_model(schema)
-        return ModelDescription(model, owner_text or semantic_model.dump_model(model), "draft", problem)
+        return SemanticModelText(model, owner_text or semantic_model.dump_model(model), "draft", problem)
 
     def _read_shared_description(self) -> str:
         """Read the semantic model shared by all owners, "" if there is none or it cannot be
@@ -335,14 +337,14 @@ class DatabaseService:
         """Add the comments of the semantic model to the schema, and describe its metrics."""
         if not self._address:
             return schema, ""
-        model = await self.load_model(owner)
+        model = await self.load_semantic_model(owner)
         return semantic_model.add_comments(schema, model), semantic_model.describe_metrics(model)
 
     async def _add_headings(self, outcome: Outcome, owner: str) -> Outcome:
         """Add the column headings of the semantic model to the rows of an outcome."""
         if not self._address or outcome.rows is None:
             return outcome
-        names = semantic_model.column_headings(await self.load_model(owner), outcome.rows.names)
+        names = semantic_model.column_headings(await self.load_semantic_model(owner), outcome.rows.names)
         rows = outcome.rows.model_copy(update={"headings": names})
         return outcome.model_copy(update={"rows": rows})
 
@@ -350,8 +352,8 @@ class DatabaseService:
         if self._loaded_vocabulary is None:
             try:
                 self._loaded_vocabulary = await asyncio.to_thread(_read_vocabulary, await self._get_database())
-            except ExecutionError as failed:
-                raise to_service_error(failed) from None
+            except ExecutionError as error:
+                raise to_service_error(error) from None
         return self._loaded_vocabulary
 
     async def _look_up_names(self, names: Sequence[str]) -> Sequence[str]:
@@ -386,14 +388,21 @@ class SharedDatabase(DatabaseService):
         return await self._service._load_value_index()
 
 
-def _run_statement(database: Database, sql: str) -> tuple[QueryResult, Sequence[UnmatchedFilter]]:
+def _check_and_run(database: Database, sql: str) -> tuple[QueryResult, Sequence[UnmatchedFilter]]:
+    """Check and run a statement. Return its rows with their coverage, and its filters that can match
+    nothing.
+
+    Raises:
+        RefusedError: it may not run, or the engine found a mistake in it.
+        ServiceError: the database cannot be used, or took too long.
+    """
     query = database.check(sql)
     try:
         result = database.run(query)
-    except ExecutionError as failed:
-        if failed.cause in ("table", "column", "value", "refused", "size"):
-            raise RefusedError("statement", failed.message) from None
-        raise to_service_error(failed) from None
+    except ExecutionError as error:
+        if error.cause in ("table", "column", "value", "refused", "size"):
+            raise RefusedError("statement", error.message) from None
+        raise to_service_error(error) from None
     rows = _to_rows(query, result).model_copy(update={"coverage": database.coverage(query, result)})
     return rows, database.unmatched_filters(query, queries_database=result.rows in ((), ((0,),)))
 
@@ -412,9 +421,9 @@ def _to_rows(query: ValidatedQuery, result: ExecutionResult) -> QueryResult:
 
 
 def _describe_unmatched(unmatched: UnmatchedFilter) -> str:
-    near = ", ".join(map(repr, unmatched.similar_values))
+    similar_values = ", ".join(map(repr, unmatched.similar_values))
     text = f"{unmatched.table}.{unmatched.column} is never {unmatched.text!r}"
-    return f"{text}; there is {near}" if near else text
+    return f"{text}; there is {similar_values}" if similar_values else text
 
 
 def to_service_error(error: ExecutionError) -> ServiceError:
@@ -431,17 +440,17 @@ def _select_tables(
     database: Database, schema: Schema, question: str, pairs: Sequence[QuestionStatement]
 ) -> TableSelection:
     """Select the tables for a question, given statements confirmed for similar questions."""
-    past_tables: set[str] = set()
+    confirmed_tables: set[str] = set()
     for _, sql in pairs:
         with suppress(RefusedError):  # the tables may have changed since it was confirmed
-            past_tables |= set(database.check(sql).tables)
-    return select_tables(schema, question, past_tables)
+            confirmed_tables |= set(database.check(sql).tables)
+    return select_tables(schema, question, confirmed_tables)
 
 
 def _read_value_index(database: Database) -> ValueIndex:
-    """Index the text values of all columns, for at most `LINKING_SECONDS`."""
+    """Index the text values of all columns, for at most `INDEXING_SECONDS`."""
     columns = {}
-    deadline = time.monotonic() + LINKING_SECONDS
+    deadline = time.monotonic() + INDEXING_SECONDS
     for table in database.schema.tables:
         if time.monotonic() > deadline:
             break
@@ -449,7 +458,7 @@ def _read_value_index(database: Database) -> ValueIndex:
             if "TEXT" not in column.type.upper() and "CHAR" not in column.type.upper():
                 continue
             try:
-                values = database.distinct_values(table, column.name, max_values=MAX_LINKED_VALUES)
+                values = database.distinct_values(table, column.name, max_values=MAX_INDEXED_VALUES)
             except ExecutionError:
                 continue  # names are then not looked up in this column
             if values:

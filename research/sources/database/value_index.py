@@ -87,14 +87,14 @@ def normalize_text(text: str) -> str:
     return re.sub(r"[\s\W_]+", "", to_simplified(unicodedata.normalize("NFKC", text)).lower())
 
 
-def _similarity(one: str, other: str, *, score_cutoff: float | None = None) -> float:
-    """Return the similarity of two names (0 to 100); a common beginning, as of 浙江 and 浙江省, counts
-    much."""
-    if one == other:
+def _similarity(name: str, value: str, *, score_cutoff: float | None = None) -> float:
+    """Return the similarity (0 to 100) of a name and a value, both normalised: 95 if one begins with the
+    other, as of 浙江 and 浙江省, 85 if one contains the other."""
+    if name == value:
         return 100.0
-    short, long = sorted((one, other), key=len)
+    short, long = sorted((name, value), key=len)
     if len(short) > 1 and long.startswith(short):
         return 95.0
     if len(short) > 1 and short in long:
         return 85.0
-    return float(fuzz.ratio(one, other))
+    return float(fuzz.ratio(name, value))
