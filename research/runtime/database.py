@@ -349,20 +349,20 @@ class Databases:
 
 def to_database_answer(outcome: Outcome) -> DatabaseAnswer:
     """Convert an outcome to the record that programs read."""
-    rows = outcome.rows
+    rows = outcome.rows or QueryResult(sql="", names=(), rows=())
     return DatabaseAnswer(
         status=outcome.status,
         question=outcome.question,
         answer=describe_outcome(outcome),
-        rows=tuple(dict(zip(rows.names, row, strict=True)) for row in rows.rows) if rows else (),
-        columns=rows.names if rows else (),
-        types=rows.types if rows else (),
-        count=len(rows.rows) if rows else 0,
-        truncated=bool(rows and rows.truncated),
-        sql=rows.sql if rows else "",
-        most=rows.most if rows else None,
+        rows=tuple(dict(zip(rows.names, row, strict=True)) for row in rows.rows),
+        columns=rows.names,
+        types=rows.types,
+        count=len(rows.rows),
+        truncated=rows.truncated,
+        sql=rows.sql,
+        most=rows.most,
         missing=dict(outcome.null_counts),
-        coverage=rows.coverage if rows else (),
+        coverage=rows.coverage,
         author=outcome.author,
         thought_chain=outcome.steps,
     )
