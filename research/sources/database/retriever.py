@@ -98,8 +98,8 @@ class DatabaseRetriever:
         """
         self._database, self._title, self._clock = database, title, clock
         self._choose_database = choose_database
-        self._owner = ""  # whose confirmed statements serve as examples
-        self._database_name = ""  # of the database to use instead of the usual one, resolved on each use
+        self._owner = ""  # owner whose confirmed statements are used
+        self._database_name = ""  # name of the database to use instead of the usual one, looked up on each use
 
     async def can_answer(self, question: str) -> bool:
         """Return whether a question can be answered without a model.
@@ -153,7 +153,7 @@ class DatabaseRetriever:
         return Finding(
             task=task,
             evidence=evidence,
-            reason=_reason(outcome, has_evidence=bool(evidence)),
+            reason=_failure_reason(outcome, has_evidence=bool(evidence)),
             hint=outcome.hint,
             message=_outcome_message(outcome),
             started=started,
@@ -219,11 +219,12 @@ def _build_evidence(outcome: Outcome, rows: QueryResult, retrieved: datetime, ti
     yield from row_evidence
 
 
-def _reason(outcome: Outcome, *, has_evidence: bool) -> FailureReason | None:
+def _failure_reason(outcome: Outcome, *, has_evidence: bool) -> FailureReason | None:
     return outcome.reason or _STATUS_REASONS.get(outcome.status) or (None if has_evidence else "empty")
 
 
 def _outcome_message(outcome: Outcome) -> str:
+    """Return the reason why there are no rows, or else the numbers of NULLs by column."""
     if outcome.rows is None:
         return describe_outcome(outcome)
     nulls = "; ".join(f"{name}: {n}" for name, n in outcome.null_counts)
@@ -276,6 +277,7 @@ def _escape_markdown(text: str) -> str:
 
 
 def _row_passage(rows: QueryResult, row: tuple[Any, ...], number: int) -> Passage:
+    """Write a row as a passage, `name: cell; name: cell`, without NULLs. `number` counts from 1."""
     text = "; ".join(
         f"{_shorten_cell(name)}: {_shorten_cell(value)}"
         for name, value in zip(rows.names, row, strict=True)
@@ -297,12 +299,14 @@ def _row_name(cells: dict[str, Any], number: int) -> str:
     return name[:MAX_NAME_CHARS] or f"row {number}"
 
 
-def _row_place(cells: dict[str, Any], name: str, point: tuple[float, float], key: str) -> Place:
+def _row_place(cells: dict[str, Any], name: str, point: tuple[float, float], place_id: str) -> Place:
+    """Describe a row as a place on the map. `point` is longitude and latitude in WGS-84 degrees."""
+
     def text(*names: str) -> str:
         return next((str(cells[n]) for n in names if cells.get(n) not in (None, "")), "")
 
     return Place(
-        id=key,
+        id=place_id,
         name=name,
         lng=point[0],
         lat=point[1],

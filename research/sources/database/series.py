@@ -94,7 +94,7 @@ def _evaluate_part(
     table = source.this if source and isinstance(source.this, exp.Table) else None
     if table is None or _clauses(table) - {"this", "alias"} or not isinstance(table.this, exp.Identifier):
         raise _UnsupportedExpressionError
-    if _fold_name(table.this, dialect) != _fold_name(alias.this, dialect) or not (where and column):
+    if fold_name(table.this, dialect) != fold_name(alias.this, dialect) or not (where and column):
         raise _UnsupportedExpressionError
     value = _evaluate(start.unalias(), None, "", dialect)
     values = [value]
@@ -166,7 +166,9 @@ def _generate_values(
         current = following
 
 
-def _fold_name(name: exp.Expr, dialect: Dialect) -> str:
+def fold_name(name: exp.Expr, dialect: Dialect) -> str:
+    """Fold a name as the engine does: PostgreSQL respects the case of quoted names, the others of
+    none."""
     return name.name if dialect == "postgres" and name.args.get("quoted") else name.name.lower()
 
 

@@ -6,15 +6,15 @@ function, so no single call may take long. The lengths of texts (`LENGTH`) and o
 limited, and every function that may be called is listed. Three of SQLite's own are quadratic in the
 length of a text (`instr`, `replace`, `trim`: 0.3 seconds for one call at the limit, and a statement
 has space for hundreds); they are replaced by Python's, which are not. `printf` pads to any width
-before it finds the text too long; its widths are checked first. The memory of a statement follows:
-one text for each few characters of it, `MAX_SQL_CHARS` / 25 × `MAX_TEXT_BYTES`, about 130 MB at the
-very worst; the attacks in the tests reach 40 MB.
+before it finds the text too long; its widths are checked first. These limits bound the memory of a
+statement. A call that makes a text takes at least 25 characters of the statement, so there are at most
+`MAX_SQL_CHARS` / 25 texts of `MAX_TEXT_BYTES` at a time: about 130 MB; the attacks in the tests reach
+40 MB.
 
 SQLite inlines a part of a statement wherever it is used while parsing, before any limit applies.
 For each use it calls the authorizer, which allows a limited number of calls. One thing is not
-limited here: parts whose columns each name that of the part before several times are merged without
-a call. The guard counts them (`name_resolver.expanded_size`); beyond it, only a process of its own
-could be stopped.
+limited here: SQLite merges parts without a call if the column of each names the column of the part
+before it several times. Only the guard limits these (`name_resolver.expanded_size`).
 
 Opening the file read-only is not enough: ATTACH and PRAGMA undo it. The authorizer refuses both,
 and everything else that is not a SELECT of known columns by listed functions.
@@ -146,8 +146,8 @@ class SQLite(Backend):
             yield list(result.keys()), result
 
     def _narrow(self, connection: Connection, statement: str) -> str:
-        """Add conditions to a statement that keep distant rows from being measured, if there are
-        any."""
+        """Add conditions to a statement that exclude distant rows before their distance is computed; see
+        `nearest_rows`."""
         try:
             return narrow_to_boxes(
                 statement, self._column_types, lambda sql: connection.exec_driver_sql(sql).fetchall()
@@ -233,12 +233,12 @@ class SQLite(Backend):
         """Create the callback that allows or denies each action of a statement."""
         reads, views, objects = self._readable_columns, self._view_columns, self._object_names
         shadows = self._shadow_tables
-        countable = {name for name in cte_names if name not in objects}  # parts whose rows are counted have no column
-
+        countable = {name for name in cte_names if name not in objects}  # count(*) of a WITH part reads column ""
         calls = count(1)
 
-        def allow(action: int, one: str | None, two: str | None, _: object, via: str | None) -> int:
-            first, second = (one or "").lower(), (two or "").lower()
+        def allow(action: int, raw_first: str | None, raw_second: str | None, _: object, view_name: str | None) -> int:
+            # For READ a table and its column; for FUNCTION nothing and a name; for PRAGMA a name and a value.
+            first, second = (raw_first or "").lower(), (raw_second or "").lower()
             if next(calls) > MAX_AUTHORIZER_CALLS:
                 is_allowed = False
             elif action == sqlite3.SQLITE_SELECT:
@@ -247,7 +247,7 @@ class SQLite(Backend):
                 is_allowed = (
                     (first, second) in reads
                     or first in shadows
-                    or (via and (via.lower(), first, second) in views)
+                    or (view_name and (view_name.lower(), first, second) in views)
                     or (not second and first in countable)
                 )
             elif action == sqlite3.SQLITE_FUNCTION:
@@ -297,6 +297,7 @@ SQLiteValue = None | int | float | str | bytes
 
 
 def _to_text(value: SQLiteValue) -> str:
+    """Convert a value to a text as SQLite does: 1.0 and 1.0e+20 keep their point."""
     if isinstance(value, float):
         digits = f"{value:.15g}"
         mantissa, mark, exponent = digits.partition("e")
@@ -337,7 +338,7 @@ def _matches_pattern(pattern: SQLiteValue, text: SQLiteValue) -> bool | None:
 
 
 def _create_printf(connection: sqlite3.Connection) -> Callable[..., SQLiteValue]:
-    """Create PRINTF and FORMAT with limited widths.
+    """Create the function behind PRINTF and FORMAT, with limited widths.
 
     SQLite does not limit them and spends half a minute padding a text to 900,000,000 characters,
     which is then too long. An allowed call runs on another connection.

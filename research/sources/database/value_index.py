@@ -51,11 +51,10 @@ class ValueIndex:
         """Return the values of one column that are most similar to a text, the most similar
         first."""
         column_key = (table.lower(), column.lower())
-        index = ValueIndex({})
-        index._columns = {
+        columns = {
             key: values for key, values in self._columns.items() if (key[0].lower(), key[1].lower()) == column_key
         }
-        return tuple(hint.value for hint in index.find_name_hints(text))
+        return tuple(hint.value for hint in _find_similar_values(text, columns))
 
     def find_hints(self, names: Sequence[str]) -> list[ValueHint]:
         """Return hints for each name, the most similar values first; none for a name without
@@ -63,23 +62,27 @@ class ValueIndex:
         hints: list[ValueHint] = []
         for name in dict.fromkeys(name.strip() for name in names):
             if name:
-                hints += self.find_name_hints(name)
+                hints += _find_similar_values(name, self._columns)
         return hints
 
-    def find_name_hints(self, name: str) -> list[ValueHint]:
-        """Return the values that are most similar to a name; only equal ones if there are any."""
-        normalized = normalize_text(name)
-        if not normalized:
-            return []
-        hints: list[ValueHint] = []
-        for (table, column), values in self._columns.items():
-            matches = process.extract(
-                normalized, values, scorer=_similarity, processor=None, limit=MAX_VALUES, score_cutoff=MIN_SIMILARITY
-            )  # for a mapping, each match ends with the key
-            hints += [ValueHint(name, table, column, value, score) for _, score, value in matches]
-        hints.sort(key=lambda hint: (-hint.similarity, len(hint.value), hint.value))
-        exact = [hint for hint in hints if hint.similarity == 100.0]
-        return (exact or hints)[:MAX_VALUES]
+
+def _find_similar_values(name: str, columns: Mapping[tuple[str, str], Mapping[str, str]]) -> list[ValueHint]:
+    """Return the values that are most similar to a name; only equal ones if there are any.
+
+    `columns` maps each table and column to its values, and these to their normalised texts.
+    """
+    normalized = normalize_text(name)
+    if not normalized:
+        return []
+    hints: list[ValueHint] = []
+    for (table, column), values in columns.items():
+        matches = process.extract(
+            normalized, values, scorer=_similarity, processor=None, limit=MAX_VALUES, score_cutoff=MIN_SIMILARITY
+        )  # for a mapping, each match ends with the key
+        hints += [ValueHint(name, table, column, value, score) for _, score, value in matches]
+    hints.sort(key=lambda hint: (-hint.similarity, len(hint.value), hint.value))
+    exact = [hint for hint in hints if hint.similarity == 100.0]
+    return (exact or hints)[:MAX_VALUES]
 
 
 def normalize_text(text: str) -> str:

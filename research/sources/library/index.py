@@ -155,7 +155,7 @@ class Library(PassageSearch, DocumentList):
             with self._transaction() as connection:
                 for item in results:
                     if isinstance(item, PreparedDocument):
-                        item = item.store(connection, sample=False)
+                        item = item.store(connection, is_sample=False)
                     out.append(item)
                 rejected_files.record_results(connection, owner, out)
             if any(item.pages for item in out):
@@ -198,7 +198,7 @@ class Library(PassageSearch, DocumentList):
 
         def add(job: IngestionJob) -> Iterator[AddResult]:
             can_ocr = self.scan_reader.is_available
-            job.skipped_files = sum(count_unsupported(path, pictures=can_ocr) for path in paths)
+            job.skipped_files = sum(count_unsupported(path, include_pictures=can_ocr) for path in paths)
             files = list(self._expand_folders(paths))
             job.total_files = len(files)
             yield from self.add_paths(files, owner=owner, should_read=job.should_read)
@@ -309,7 +309,7 @@ class Library(PassageSearch, DocumentList):
             own_names = {row[0] for row in connection.execute("select name from document where sample=0")}
             for item in prepared:
                 if isinstance(item, PreparedDocument) and item.document.name not in own_names:
-                    item.store(connection, sample=True)
+                    item.store(connection, is_sample=True)
 
     # Whole library
 
