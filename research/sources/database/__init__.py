@@ -9,9 +9,7 @@ def _build_retriever(dependencies: Dependencies) -> Retriever:
     from research.sources.database.retriever import DatabaseRetriever
 
     database = dependencies.get_database("", "")
-    return DatabaseRetriever(
-        database, title=database.title, clock=dependencies.clock, choose_database=dependencies.get_database
-    )
+    return DatabaseRetriever(database, clock=dependencies.clock, choose_database=dependencies.get_database)
 
 
 SOURCE = Source(

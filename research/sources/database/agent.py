@@ -70,18 +70,6 @@ class Outcome(Record):
     subject: str = ""  # the areas that the rows are about, as a phrase
 
 
-class StatementRunner(Protocol):
-    """A database on which statements are run."""
-
-    async def run(self, sql: str) -> QueryResult:
-        """Run a statement and return its rows.
-
-        Raises:
-            RefusedError: it may not run, or it names something that the database does not have.
-            ServiceError: the database cannot be used, or took too long.
-        """
-
-
 class Intent(BaseModel):
     """A model's analysis of a question.
 
@@ -127,7 +115,10 @@ class StatementWriter(Protocol):
         key. Raises ServiceError."""
 
 
-LookUpNames = Callable[[Sequence[str]], Awaitable[Sequence[str]]]  # returns hints on the values that names may mean
+RunStatement = Callable[[str], Awaitable[QueryResult]]
+"""Runs a statement and returns its rows; raises RefusedError or ServiceError."""
+LookUpNames = Callable[[Sequence[str]], Awaitable[Sequence[str]]]
+"""Looks up names among the values of the database, and returns hints on the values that they may mean."""
 
 
 @dataclass
@@ -171,7 +162,7 @@ class DatabaseAgent:
 
     def __init__(
         self,
-        engine: StatementRunner,
+        run_statement: RunStatement,
         *,
         look_up_names: LookUpNames,
         interpret: Callable[[str], Awaitable[Interpretation]] | None = None,
@@ -183,7 +174,7 @@ class DatabaseAgent:
         """Store the parts of the agent.
 
         Args:
-            engine: the database.
+            run_statement: runs a statement on the database.
             look_up_names: looks up names among the values of the database.
             interpret: turns a question into a statement by rules, or raises NotUnderstoodError;
                 None if there are no rules for the database.
@@ -192,7 +183,7 @@ class DatabaseAgent:
             selected_tables: names of the tables described to the writer; "" if all are.
             has_idle_model: whether a model is set that cannot be used here.
         """
-        self._engine, self._interpret, self._look_up_names = engine, interpret, look_up_names
+        self._run_statement, self._interpret, self._look_up_names = run_statement, interpret, look_up_names
         self._writer, self._saved = writer, saved
         self._selected_tables, self._has_idle_model = selected_tables, has_idle_model
 
@@ -333,7 +324,7 @@ class DatabaseAgent:
 
     async def _run(self, sql: str, builder: _OutcomeBuilder) -> QueryResult:
         started = time.monotonic()
-        rows = await self._engine.run(sql)
+        rows = await self._run_statement(sql)
         seconds = round(time.monotonic() - started, 4)
         builder.add("run", sql=rows.sql, rows=len(rows.rows), seconds=seconds)
         return rows

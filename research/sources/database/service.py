@@ -136,7 +136,7 @@ class DatabaseService:
                 **({"describe_more": describe_more} if selection.other_tables else {}),
             )
         agent = DatabaseAgent(
-            self,
+            self.run,
             look_up_names=self._look_up_names,
             interpret=None if self._address else self._interpret,
             writer=writer,

@@ -46,35 +46,22 @@ def ensure_shipped_database(folder: Path) -> Path:
         SheetError: the sheets of this installation are damaged.
         StoreError: the folder cannot be used.
     """
-    texts = _read_sheets(_shipped_sheets_folder())
+    texts = read_sheets()
     statements = (statement for table in TABLES.values() for statement in table.create_statements())
     path = folder / f"sights-{fingerprint(*texts.values(), *statements)}.db"
     if not path.is_file():
-        _write_database(path, _parse_tables(texts))
+        build_database(path, texts)
     restrict_access(path)
     return path
 
 
-def build_database(path: Path, sheets_folder: Path | None = None) -> None:
-    """Create the database at `path`, replacing an existing file in one step.
-
-    Args:
-        path: the file to create; its folder is created too.
-        sheets_folder: the folder with the sheets; None for the shipped ones.
+def read_sheets(folder: Traversable | None = None) -> dict[str, str]:
+    """Read the text of each table's sheet in a folder, or of the shipped sheets.
 
     Raises:
-        SheetError: a sheet is missing or damaged.
-        StoreError: the file cannot be written.
+        SheetError: a sheet is missing or no UTF-8.
     """
-    _write_database(path, _parse_tables(_read_sheets(sheets_folder or _shipped_sheets_folder())))
-
-
-def _shipped_sheets_folder() -> Traversable:
-    return resources.files("research") / "data" / "sights"
-
-
-def _read_sheets(folder: Traversable) -> dict[str, str]:
-    """Read the text of each table's sheet."""
+    folder = folder or resources.files("research") / "data" / "sights"
     texts = {}
     for name in TABLES:
         try:
@@ -177,8 +164,16 @@ def _cell_error(table: SheetTable, line: int, column: str, problem: str) -> Shee
     return SheetError(f"{table.name}.csv, line {line}, column {column}: {problem}")
 
 
-def _write_database(path: Path, tables: Mapping[str, list[Row]]) -> None:
-    """Write the file to a temporary folder and move it into place when it is complete."""
+def build_database(path: Path, texts: Mapping[str, str]) -> None:
+    """Create the database at `path` and its folder, replacing an existing file in one step.
+
+    `texts` are the sheets by table.
+
+    Raises:
+        SheetError: a sheet is damaged.
+        StoreError: the file cannot be written.
+    """
+    tables = _parse_tables(texts)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=path.parent, prefix=".sights-") as folder:
