@@ -54,6 +54,7 @@ from research.sources.database.sqlite_schema import (
     ALLOWED_FUNCTIONS,
     MAX_AUTHORIZER_CALLS,
     MAX_TEXT_BYTES,
+    Inspection,
     inspect_schema,
     prepare_virtual_table,
 )
@@ -87,10 +88,7 @@ class SQLite(Backend):
         self._engine = create_engine("sqlite://", creator=self._open_file, poolclass=NullPool)
         self._readable_columns: frozenset[tuple[str, str]] = frozenset()
         self._column_types: dict[str, dict[str, str]] = {}
-        self._view_columns: frozenset[tuple[str, str, str]] = frozenset()
-        self._object_names: frozenset[str] = frozenset()
-        self._shadow_tables: frozenset[str] = frozenset()
-        self._virtual_tables: tuple[str, ...] = ()
+        self._inspection = Inspection(Schema("sqlite", ()))
 
     def read_schema(self, table_filter: TableFilter | None, find_comment: FindComment | None) -> Schema:
         """Read the schema of the file; from then on only its tables may be read.
@@ -102,9 +100,8 @@ class SQLite(Backend):
             raw: Any = connection.connection.driver_connection
             _set_deadline(raw, SCHEMA_TIMEOUT_SECONDS)
             raw.text_factory = lambda text: text.decode("utf-8", "replace")
-            schema, self._object_names, self._view_columns, self._shadow_tables, self._virtual_tables = inspect_schema(
-                connection, table_filter, find_comment
-            )
+            self._inspection = inspect_schema(connection, table_filter, find_comment)
+        schema = self._inspection.schema
         self._column_types = {
             table.name.lower(): {column.name.lower(): column.type for column in table.columns}
             for table in schema.tables
@@ -122,7 +119,7 @@ class SQLite(Backend):
         a full-text table that is left out."""
         refused: dict[str, UnreadableObject] = {}
         for table in schema.tables:
-            if table.name in self._virtual_tables:
+            if table.name in self._inspection.virtual_tables:
                 try:
                     with self.open_connection() as connection:
                         connection.exec_driver_sql(f"select 1 from {quote_identifier(table.name)} limit 1").close()  # noqa: S608
@@ -170,7 +167,7 @@ class SQLite(Backend):
         with self._open_unrestricted() as connection:
             raw: Any = connection.connection.driver_connection
             _set_deadline(raw, self._limits.timeout_seconds)
-            for name in self._virtual_tables:
+            for name in self._inspection.virtual_tables:
                 prepare_virtual_table(raw, name)
             with closing(sqlite3.connect(":memory:", check_same_thread=False)) as printf_connection:
                 self._restrict(raw, frozenset(cte_names), _create_printf(printf_connection))
@@ -231,9 +228,8 @@ class SQLite(Backend):
 
     def _create_authorizer(self, cte_names: frozenset[str]) -> Callable[..., int]:
         """Create the callback that allows or denies each action of a statement."""
-        reads, views, objects = self._readable_columns, self._view_columns, self._object_names
-        shadows = self._shadow_tables
-        countable = {name for name in cte_names if name not in objects}  # count(*) of a WITH part reads column ""
+        readable_columns, inspection = self._readable_columns, self._inspection
+        countable = cte_names - inspection.object_names  # count(*) of a WITH part reads column ""
         calls = count(1)
 
         def allow(action: int, raw_first: str | None, raw_second: str | None, _: object, view_name: str | None) -> int:
@@ -245,9 +241,9 @@ class SQLite(Backend):
                 is_allowed = True
             elif action == sqlite3.SQLITE_READ:
                 is_allowed = (
-                    (first, second) in reads
-                    or first in shadows
-                    or (view_name and (view_name.lower(), first, second) in views)
+                    (first, second) in readable_columns
+                    or first in inspection.shadow_tables
+                    or (view_name and (view_name.lower(), first, second) in inspection.view_columns)
                     or (not second and first in countable)
                 )
             elif action == sqlite3.SQLITE_FUNCTION:

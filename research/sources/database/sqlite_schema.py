@@ -55,10 +55,10 @@ class Inspection(NamedTuple):
     """Contents of a SQLite file, with names in lower case except in `schema` and `virtual_tables`."""
 
     schema: Schema
-    object_names: frozenset[str]  # all tables, views and indexes of the file
-    view_columns: frozenset[ViewColumn]  # the columns that each view reads
-    shadow_tables: frozenset[str]  # shadow tables that SQLite reads for the tables and views of the schema
-    virtual_tables: tuple[str, ...]  # virtual tables whose modules this SQLite has
+    object_names: frozenset[str] = frozenset()  # all tables, views and indexes of the file
+    view_columns: frozenset[ViewColumn] = frozenset()  # the columns that each view reads
+    shadow_tables: frozenset[str] = frozenset()  # those that SQLite reads for the tables and views of the schema
+    virtual_tables: tuple[str, ...] = ()  # virtual tables whose modules this SQLite has
 
 
 def inspect_schema(
