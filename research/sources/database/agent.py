@@ -167,7 +167,7 @@ class DatabaseAgent:
         look_up_names: LookUpNames,
         interpret: Callable[[str], Awaitable[Interpretation]] | None = None,
         writer: StatementWriter | None = None,
-        saved: Sequence[QuestionStatement] = (),
+        confirmed_pairs: Sequence[QuestionStatement] = (),
         selected_tables: str = "",
         has_idle_model: bool = False,
     ) -> None:
@@ -179,18 +179,18 @@ class DatabaseAgent:
             interpret: turns a question into a statement by rules, or raises NotUnderstoodError;
                 None if there are no rules for the database.
             writer: model that writes SQL, if there is one.
-            saved: questions with statements that an analyst has confirmed.
+            confirmed_pairs: questions with statements that an analyst has confirmed.
             selected_tables: names of the tables described to the writer; "" if all are.
             has_idle_model: whether a model is set that cannot be used here.
         """
         self._run_statement, self._interpret, self._look_up_names = run_statement, interpret, look_up_names
-        self._writer, self._saved = writer, saved
+        self._writer, self._confirmed_pairs = writer, confirmed_pairs
         self._selected_tables, self._has_idle_model = selected_tables, has_idle_model
 
     async def ask(self, question: str, emit: EventEmitter) -> Outcome:
         """Answer a question. An expected failure is an outcome too."""
         builder = _OutcomeBuilder(question, emit)
-        if sql := find_statement(question, self._saved):
+        if sql := find_statement(question, self._confirmed_pairs):
             builder.add("understand", question)
             builder.add("write", CONFIRMED, sql=sql)
             return await self._run_interpretation(Interpretation(sql, question, detect_language(question)), builder)
@@ -215,10 +215,10 @@ class DatabaseAgent:
         return await self._answer_by_model(self._writer, builder)
 
     def _without_model(self, question: str) -> Outcome:
-        """Name the saved questions that are most similar to a question which only a model could
-        answer."""
-        similar = find_similar(question, self._saved) or self._saved[:MAX_EXAMPLES]
-        saved = tuple(saved_question for saved_question, _ in similar)
+        """Return an outcome that names the confirmed questions most similar to this one, which only a
+        model could answer."""
+        similar = find_similar(question, self._confirmed_pairs) or self._confirmed_pairs[:MAX_EXAMPLES]
+        saved = tuple(confirmed_question for confirmed_question, _ in similar)
         return Outcome(status="no model", question=question, saved=saved, has_idle_model=self._has_idle_model)
 
     async def _run_interpretation(self, interpretation: Interpretation, builder: _OutcomeBuilder) -> Outcome:

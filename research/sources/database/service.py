@@ -140,14 +140,14 @@ class DatabaseService:
             look_up_names=self._look_up_names,
             interpret=None if self._address else self._interpret,
             writer=writer,
-            saved=pairs,
+            confirmed_pairs=pairs,
             selected_tables=selection.summary if selection else "",
             has_idle_model=self._has_idle_model,
         )
         return await self._add_headings(await agent.ask(question, emit), owner)
 
     async def can_answer(self, question: str, owner: str = "") -> bool:
-        """Return whether a question can be answered without a model: by a saved statement, or by
+        """Return whether a question can be answered without a model: by a confirmed statement, or
         the rules for the shipped database.
 
         Raises:

@@ -50,14 +50,17 @@ class IngestionJob:
 
     @property
     def is_active(self) -> bool:
+        """True until the job has ended."""
         return self.state in ("waiting", "reading")
 
     @property
     def is_stopping(self) -> bool:
+        """True from a call of `cancel` until the job has ended."""
         return self.is_active and self._stop_event.is_set()
 
     @property
     def finished_files(self) -> int:
+        """Number of files with a result, be it a success or a problem."""
         return self.outcomes.total()
 
     @property
