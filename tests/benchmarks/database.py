@@ -127,7 +127,7 @@ class _Writer:
     ) -> _Said:
         return _Said(STATEMENTS[len(tries)])
 
-    async def supplement(
+    async def write_supplement(
         self, question: str, rows: QueryResult, lacking: Sequence[str], hints: Sequence[str], say: EventEmitter
     ) -> _Said:
         return _Said()

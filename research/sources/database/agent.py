@@ -108,7 +108,7 @@ class StatementWriter(Protocol):
         `attempts` are the previous statements, each with its problem.
         """
 
-    async def supplement(
+    async def write_supplement(
         self, question: str, rows: QueryResult, null_columns: Sequence[str], hints: Sequence[str], emit: EventEmitter
     ) -> Statement:
         """Write a statement that finds the values which are NULL in columns of rows, by the rows'
@@ -305,7 +305,7 @@ class DatabaseAgent:
             if not null_columns or KEY_COLUMN not in rows.names:
                 break
             try:
-                statement = await writer.supplement(builder.question, rows, null_columns, hints, builder.emit)
+                statement = await writer.write_supplement(builder.question, rows, null_columns, hints, builder.emit)
                 previous = {_normalize_sql(step.sql) for step in builder.steps if step.kind == "write"}
                 if not statement.sql.strip() or _normalize_sql(statement.sql) in previous:
                     break

@@ -118,14 +118,12 @@ class Database:
         """
         return self._backend.run(query.sql, query.cte_names)
 
-    def unmatched_filters(
-        self, query: ValidatedQuery, *, queries_database: bool = False
-    ) -> tuple[UnmatchedFilter, ...]:
+    def unmatched_filters(self, query: ValidatedQuery, *, looks_up_values: bool = False) -> tuple[UnmatchedFilter, ...]:
         """Return the filters of a statement that can match nothing, because their column has no
         such value.
 
         Columns whose values are all known are checked in memory; the others are looked up in the
-        database if `queries_database` is true. `= '杭州'` where the column holds `杭州市` finds no rows and
+        database if `looks_up_values` is true. `= '杭州'` where the column holds `杭州市` finds no rows and
         is no error: this distinguishes it from "there are none".
         """
         tables = {table.qualified_name: table for table in self.schema.tables}
@@ -136,7 +134,7 @@ class Database:
             values = next((c.values for c in schema_table.columns if fold(c.name) == column), ())
             if not to_single_line(text) or to_single_line(text) in values:
                 continue
-            if values or (queries_database and self._is_value_missing(schema_table, column, text)):
+            if values or (looks_up_values and self._is_value_missing(schema_table, column, text)):
                 unmatched.append(UnmatchedFilter(table, column, text, tuple(similar_names(text, values, 40))))
         return tuple(unmatched)
 

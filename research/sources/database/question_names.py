@@ -23,7 +23,7 @@ def read_names(parsed: SightsQuestion, vocabulary: Vocabulary) -> None:
     Raises:
         NotUnderstoodError: a name or its role is ambiguous.
     """
-    _read_name_words(parsed)
+    _read_name_filter(parsed)
     _replace_names(parsed, vocabulary)
     if re.search(rf"{PLACEHOLDER_PATTERN}.*\?.*{PLACEHOLDER_PATTERN}|\?.*呢", parsed.remaining):
         raise NotUnderstoodError(parsed.original)  # there are two questions
@@ -32,7 +32,7 @@ def read_names(parsed: SightsQuestion, vocabulary: Vocabulary) -> None:
     _check_places(parsed, vocabulary)
 
 
-def _read_name_words(parsed: SightsQuestion) -> None:
+def _read_name_filter(parsed: SightsQuestion) -> None:
     """Read a word that the names of the areas must contain. This runs before names are replaced,
     because the word may itself be a name."""
     word = r"[“\"「『'‘]?([\u4e00-\u9fff]{1,6}?)[”\"」』'’]?"

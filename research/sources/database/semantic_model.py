@@ -54,7 +54,7 @@ class Label(Record):
     zh: str = ""
 
 
-class _Described(Record):
+class _ModelWithRetiredKeys(Record):
     """A part of a semantic model that accepts and ignores the keys of earlier versions."""
 
     retired: ClassVar[frozenset[str]] = frozenset()
@@ -67,7 +67,7 @@ class _Described(Record):
         return {key: value for key, value in given.items() if key not in cls.retired}
 
 
-class ColumnModel(_Described):
+class ColumnModel(_ModelWithRetiredKeys):
     """Description of a column. `values` maps its values to other wordings of them."""
 
     retired = frozenset(("high", "low"))
@@ -78,7 +78,7 @@ class ColumnModel(_Described):
     values: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
 
-class TableModel(_Described):
+class TableModel(_ModelWithRetiredKeys):
     """Description of a table, with its columns by name."""
 
     retired = frozenset(("row", "date"))

@@ -404,7 +404,7 @@ def _check_and_run(database: Database, sql: str) -> tuple[QueryResult, Sequence[
             raise RefusedError("statement", error.message) from None
         raise to_service_error(error) from None
     rows = _to_rows(query, result).model_copy(update={"coverage": database.coverage(query, result)})
-    return rows, database.unmatched_filters(query, queries_database=result.rows in ((), ((0,),)))
+    return rows, database.unmatched_filters(query, looks_up_values=result.rows in ((), ((0,),)))
 
 
 def _to_rows(query: ValidatedQuery, result: ExecutionResult) -> QueryResult:

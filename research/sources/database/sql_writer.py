@@ -132,7 +132,7 @@ so, in one sentence in {_language_name(question)}.
         prompt = self._create_prompt(system, parts, self._format_examples(question), statements)
         return await self._request_statement(prompt, emit)
 
-    async def supplement(
+    async def write_supplement(
         self,
         question: str,
         rows: QueryResult,
