@@ -7,7 +7,8 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -35,9 +36,8 @@ if TYPE_CHECKING:
 
 MAX_INDEXED_VALUES = 2_000  # distinct values of a column; columns with more are not indexed
 DEFAULT_LIMITS = ResultLimits()
-EXPORT_LIMITS = ResultLimits(
-    timeout_seconds=300, max_rows=1_000_000, max_cell_characters=32_767
-)  # limits of an export of all rows
+# Limits of an export of all rows.
+EXPORT_LIMITS = ResultLimits(timeout_seconds=300, max_rows=1_000_000, max_cell_characters=32_767)
 INDEXING_SECONDS = 10  # seconds after which no further columns are read into the index of values
 log = logging.getLogger(__name__)
 
@@ -63,6 +63,16 @@ class SemanticModelText(NamedTuple):
     text: str
     origin: Literal["owner", "desk", "draft"] = "draft"
     problem: str = ""
+
+
+@dataclass
+class _OpenedDatabase:
+    """A database and the names read from it, each None until its first use."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while the database is opened
+    database: Database | None = None
+    value_index: ValueIndex | None = None
+    vocabulary: Vocabulary | None = None
 
 
 class DatabaseService:
@@ -108,11 +118,14 @@ class DatabaseService:
         self._create_writer, self._load_pairs, self._has_idle_model = create_writer, load_pairs, has_idle_model
         self._includes_samples, self._limits = includes_samples or not address, limits
         self.database_id = fingerprint(address) if address else "sights"
-        self._database: Database | None = None
-        self._value_index: ValueIndex | None = None
-        self._loaded_vocabulary: Vocabulary | None = None
+        self._opened = _OpenedDatabase()
         self._model_file, self._load_description = model_file, load_description
-        self._open_lock = asyncio.Lock()
+
+    def with_writer(self, create_writer: CreateWriter | None, *, has_idle_model: bool = False) -> DatabaseService:
+        """Return a service with another SQL writer, which shares the opened database of this one."""
+        other = copy(self)
+        other._create_writer, other._has_idle_model = create_writer, has_idle_model
+        return other
 
     async def ask(self, question: str, emit: EventEmitter, owner: str = "") -> Outcome:
         """Answer a question of an owner.
@@ -249,13 +262,13 @@ class DatabaseService:
 
     async def _get_database(self) -> Database:
         """Return the database, opened on first use. Raises ServiceError."""
-        async with self._open_lock:
-            if self._database is None:
+        async with self._opened.lock:
+            if self._opened.database is None:
                 try:
-                    self._database = await asyncio.to_thread(self._open_database)
+                    self._opened.database = await asyncio.to_thread(self._open_database)
                 except ExecutionError as error:
                     raise to_service_error(error) from None
-            return self._database
+            return self._opened.database
 
     def _open_database(self) -> Database:
         from research.sources.database.engines import open_database  # imported late: it loads the SQL parser
@@ -349,12 +362,12 @@ class DatabaseService:
         return outcome.model_copy(update={"rows": rows})
 
     async def _load_vocabulary(self) -> Vocabulary:
-        if self._loaded_vocabulary is None:
+        if self._opened.vocabulary is None:
             try:
-                self._loaded_vocabulary = await asyncio.to_thread(_read_vocabulary, await self._get_database())
+                self._opened.vocabulary = await asyncio.to_thread(_read_vocabulary, await self._get_database())
             except ExecutionError as error:
                 raise to_service_error(error) from None
-        return self._loaded_vocabulary
+        return self._opened.vocabulary
 
     async def _look_up_names(self, names: Sequence[str]) -> Sequence[str]:
         if not self._includes_samples:
@@ -363,29 +376,9 @@ class DatabaseService:
 
     async def _load_value_index(self) -> ValueIndex:
         """Return the index of values in which names are looked up, built on first use."""
-        if self._value_index is None:
-            self._value_index = await asyncio.to_thread(_read_value_index, await self._get_database())
-        return self._value_index
-
-
-class SharedDatabase(DatabaseService):
-    """A database service that shares the opened database of another one but has its own SQL
-    writer."""
-
-    def __init__(
-        self, service: DatabaseService, create_writer: CreateWriter | None, *, has_idle_model: bool = False
-    ) -> None:
-        self.__dict__.update(service.__dict__)
-        self._service, self._create_writer, self._has_idle_model = service, create_writer, has_idle_model
-
-    async def _get_database(self) -> Database:
-        return await self._service._get_database()
-
-    async def _load_vocabulary(self) -> Vocabulary:
-        return await self._service._load_vocabulary()
-
-    async def _load_value_index(self) -> ValueIndex:
-        return await self._service._load_value_index()
+        if self._opened.value_index is None:
+            self._opened.value_index = await asyncio.to_thread(_read_value_index, await self._get_database())
+        return self._opened.value_index
 
 
 def _check_and_run(database: Database, sql: str) -> tuple[QueryResult, Sequence[UnmatchedFilter]]:
