@@ -276,6 +276,7 @@ def is_accepted(name: str, *, include_pictures: bool = False) -> bool:
 
 
 def _is_inside(path: Path, root: Path) -> bool:
+    """Return True if a path, with links resolved, is a visible file below a folder."""
     try:
         target = path.resolve()
         parts = target.relative_to(root).parts
@@ -318,6 +319,8 @@ def _parser_errors() -> tuple[type[Exception], ...]:
 
 
 def _read_by_suffix(suffix: str, data: bytes, *, all_text: bool) -> FileDraft:
+    """Read a file with the reader of its format; convert what parsers raise for damaged files to
+    UnreadableFileError."""
     try:
         if all_text and suffix in (".html", ".htm"):
             return read_html(data, all_text=True)

@@ -120,6 +120,7 @@ def _table_from_rows(
 def _make_columns(
     headings: Sequence[str], types: Sequence[FileColumnType], correction: Correction | None
 ) -> tuple[FileColumn, ...]:
+    """Create the columns of a table from their headings and types, as corrected by the analyst."""
     corrected = correction.columns if correction else {}
     used_names: set[str] = set()
     out = []

@@ -228,6 +228,8 @@ def open_database(
 
 
 def _create_backend(address: str | Path, limits: ResultLimits) -> Backend:
+    """Create the backend for a path or URL, which decides the engine. Raise ExecutionError for any
+    other address."""
     if isinstance(address, Path) or "://" not in address:
         return _create_file_backend(Path(address), limits, is_duckdb=str(address).endswith(".duckdb"))
     try:

@@ -196,6 +196,7 @@ def _literal_value(node: object) -> float | None:
 
 
 def _build_between(column: exp.Expr, centre: float, half_width: float) -> exp.Expr:
+    """Build the condition that a column is within `half_width` of `centre`."""
     low, high = _build_number(centre - half_width), _build_number(centre + half_width)
     return exp.Between(this=column.copy(), low=low, high=high)
 

@@ -114,6 +114,7 @@ def _shape_sentences(outcome: Outcome, rows: QueryResult, restatement: str, lang
 
 
 def _count_sentence(subject: str, count: int, language: Language, is_truncated: bool = False) -> str:
+    """State how many areas there are; with `is_truncated`, only the first of many are counted."""
     translate = translator(language, "outcome.")
     if count == 0:
         return translate("none", things=_pad_number(subject, language))
@@ -131,6 +132,7 @@ def _count_sentence(subject: str, count: int, language: Language, is_truncated: 
 def _list_sentences(
     outcome: Outcome, rows: QueryResult, cells: Sequence[Row], restatement: str, language: Language
 ) -> list[str]:
+    """State the number of areas in a list, and the names of the first ones with their requested values."""
     translate = translator(language, "outcome.")
     shown = list(cells)
     if outcome.shape in ("list", "within") and (requested := _requested_columns(rows.names)):
@@ -214,6 +216,7 @@ def _price_with_year(row: Row, language: Language) -> str:
 
 
 def _group_sentence(rows: QueryResult, restatement: str, language: Language) -> str:
+    """State the number or the average price of each group, of the first groups if there are many."""
     translate = translator(language, "outcome.")
     figure_index = next((rows.names.index(n) for n in ("average_ticket_cny", "n") if n in rows.names), -1)
     units = {"n": "things", "average_ticket_cny": "yuan"}

@@ -366,6 +366,7 @@ def _limit_gathered_list(call: exp.Expr, max_characters: int) -> None:
 
 
 def _null_if_long(value: exp.Expr, max_characters: int) -> exp.Expr:
+    """Build an expression that is NULL for values longer than `max_characters`."""
     text = exp.Cast(this=value.copy(), to=exp.DataType.build("text"))
     short = exp.LTE(this=exp.Length(this=text), expression=exp.Literal.number(max_characters))
     return exp.Case(ifs=[exp.If(this=short, true=value)])

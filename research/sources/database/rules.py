@@ -47,6 +47,7 @@ def interpret(question: str, vocabulary: Vocabulary) -> Interpretation:
 
 
 def _interpret(question: str, vocabulary: Vocabulary) -> Interpretation:
+    """Normalise a question, read its parts one after another, and build the statement from them."""
     text = to_simplified(unicodedata.normalize("NFKC", question))
     if re.search(PLACEHOLDER_PATTERN, text):
         raise NotUnderstoodError(question)

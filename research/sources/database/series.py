@@ -59,6 +59,8 @@ def expand_recursive_series(tree: exp.Expr, dialect: Dialect, limits: StatementL
 
 
 def _expand_part(part: exp.CTE, dialect: Dialect, limits: StatementLimits) -> None:
+    """Replace a recursive WITH part by a list of the values that it generates; raise RefusedError
+    if it is no series."""
     alias = part.args["alias"]
     try:
         column, values = _evaluate_part(part.this, alias, dialect, limits)
@@ -192,6 +194,7 @@ def build_values(
 
 
 def _evaluate_condition(condition: exp.Expr, value: SeriesValue, column: str, dialect: Dialect) -> bool:
+    """Evaluate the comparison that ends a series, for one of its values."""
     condition = condition.unnest()
     compare = _COMPARISONS.get(type(condition))
     if compare is None:
@@ -291,6 +294,7 @@ def _parse_interval(step: exp.Expr | None) -> tuple[int, int, str]:
 
 
 def _add_interval(value: SeriesValue, number: int, unit: str) -> SeriesValue:
+    """Add a number of units, such as 3 months, to a date."""
     if isinstance(value, int):
         raise _UnsupportedExpressionError
     if unit in ("month", "year"):

@@ -319,6 +319,7 @@ class DatabaseService:
         return await asyncio.to_thread(self._resolve_description, schema, owner)
 
     def _resolve_description(self, schema: Schema, owner: str) -> SemanticModelText:
+        """Return the first usable semantic model: the owner's edit, the shared file, or a draft."""
         if not self._address:
             model = semantic_model.draft_model(schema)
             return SemanticModelText(model, semantic_model.dump_model(model))
@@ -362,6 +363,7 @@ class DatabaseService:
         return outcome.model_copy(update={"rows": rows})
 
     async def _load_vocabulary(self) -> Vocabulary:
+        """Return the vocabulary of the rules, read on first use. Raises ServiceError."""
         if self._opened.vocabulary is None:
             try:
                 self._opened.vocabulary = await asyncio.to_thread(_read_vocabulary, await self._get_database())
@@ -370,6 +372,7 @@ class DatabaseService:
         return self._opened.vocabulary
 
     async def _look_up_names(self, names: Sequence[str]) -> Sequence[str]:
+        """Return hints on the values that names may mean; none if cell values may not be read."""
         if not self._includes_samples:
             return []
         return [hint.text for hint in (await self._load_value_index()).find_hints(names)]
@@ -414,6 +417,7 @@ def _to_rows(query: ValidatedQuery, result: ExecutionResult) -> QueryResult:
 
 
 def _describe_unmatched(unmatched: UnmatchedFilter) -> str:
+    """Describe a filter that can match nothing, for the model that writes the statement again."""
     similar_values = ", ".join(map(repr, unmatched.similar_values))
     text = f"{unmatched.table}.{unmatched.column} is never {unmatched.text!r}"
     return f"{text}; there is {similar_values}" if similar_values else text

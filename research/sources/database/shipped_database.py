@@ -190,6 +190,7 @@ def build_database(path: Path, texts: Mapping[str, str]) -> None:
 
 
 def _fill(connection: sqlite3.Connection, tables: Mapping[str, list[Row]]) -> None:
+    """Create the tables and insert their rows."""
     for name, table in TABLES.items():
         for statement in table.create_statements():
             connection.execute(statement)

@@ -95,6 +95,7 @@ def _collect_conditions(parsed: SightsQuestion) -> list[str]:
 
 
 def _match_any(column: str, values: Sequence[str]) -> str:
+    """Build the condition that a column has one of these values."""
     listed = ", ".join(quote_literal(value) for value in values)
     return f"{column} IN ({listed})" if len(values) > 1 else f"{column} = {listed}"
 

@@ -185,6 +185,7 @@ class _Validator:
         self._input_dialect = _INPUT_DIALECTS[dialect]()
 
     def validate(self, sql: str, max_rows: int, row_range: RowRange | None) -> ValidatedQuery:
+        """Check a text, generate it anew, and check the generated text in the same way; see the module."""
         if fenced := _CODE_FENCE.fullmatch(sql):
             sql = fenced[1]
         self._check_size(sql)

@@ -95,6 +95,7 @@ class IngestionJob:
         self.is_dismissed = not self.is_active
 
     def _run(self, lock: threading.Lock) -> None:
+        """Add the files when the jobs before this one have ended, and set the final state."""
         try:
             with lock:
                 if not self._stop_event.is_set():

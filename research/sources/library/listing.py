@@ -187,6 +187,7 @@ class DocumentList:
 
 
 def _build_where(query: DocumentQuery) -> tuple[str, list[object]]:
+    """Build the SQL condition of a document query, with its arguments."""
     parts, args = ["1"], list[object]()
     for word in query.text.split():
         like = "%" + "".join("\\" + c if c in "\\%_" else c for c in word) + "%"

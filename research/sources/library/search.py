@@ -108,6 +108,8 @@ class PassageSearch:
         return list(dict.fromkeys(hit.title or hit.name for hit in hits))[:3]
 
     def _build_match(self, query: str, subject: Sequence[str]) -> str:
+        """Build the full-text expression for a query and its subject; "" if there is nothing to
+        search for."""
         subject = [name for name in subject if name.strip()]
         names = [_all_words_query(remove_stop_words(tokenize(name)) or content_characters(name)) for name in subject]
         names = list(dict.fromkeys(name for name in names if name))
@@ -168,6 +170,7 @@ class PassageSearch:
         return math.log(1 + self._count_passages() / (1 + self.frequency(token)))
 
     def _count_passages(self) -> int:
+        """Return the number of passages, and discard the cached statistics if the library has changed."""
         generation = int(self._db.read_value("select value from meta where key='generation'", default=0))
         with self._statistics_lock:
             if generation == self._generation:
