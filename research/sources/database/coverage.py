@@ -25,7 +25,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from research.sources.database.allowlist import Dialect
 from research.sources.database.rewrites import rewrite_named_values
 from research.sources.database.schema import Schema, SchemaColumn, SchemaTable
-from research.sources.database.validator import SQLiteTextGenerator
+from research.sources.database.validator import generate_sqlite
 
 MAX_SELECTS = 4  # SELECTs of a statement for which rows are counted
 MAX_COLUMNS = 6  # columns of each SELECT
@@ -97,8 +97,7 @@ def _build_query(scope: Scope, joined: _JoinedTables, qualified: exp.Expr, diale
     if dialect == "sqlite":
         for values in list(query.find_all(exp.Values)):
             rewrite_named_values(values)
-    generator = SQLiteTextGenerator(dialect="sqlite") if dialect == "sqlite" else None
-    text = generator.generate(query) if generator else query.sql(dialect)
+    text = generate_sqlite(query) if dialect == "sqlite" else query.sql(dialect)
     return CoverageQuery(text, tuple(column for _, column in names), _is_subquery(select, qualified))
 
 

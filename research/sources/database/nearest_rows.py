@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from research.sources.database.distance import EARTH_RADIUS_KM, FUNCTION_NAME, distance_km
 from research.sources.database.schema import RunQuery
-from research.sources.database.validator import SQLiteTextGenerator
+from research.sources.database.validator import generate_sqlite
 
 BOX_HALF_WIDTHS_DEGREES = (0.02, 0.1, 0.5, 2.5, 10.0)  # degrees: half widths of the boxes that are tried
 MARGIN = 1e-6  # fraction of a distance, and kilometres: exceeds rounding errors
@@ -51,11 +51,7 @@ def narrow_to_boxes(sql: str, column_types: ColumnTypes, run_query: RunQuery) ->
             # The boxes come first, because they are cheaper than the other conditions.
             select.set("where", exp.Where(this=exp.and_(*boxes, *_where_condition(select))))
             is_changed = True
-    return _generate(tree) if is_changed else sql
-
-
-def _generate(tree: exp.Expr) -> str:
-    return SQLiteTextGenerator(dialect="sqlite", comments=False).generate(tree)
+    return generate_sqlite(tree) if is_changed else sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +135,7 @@ def _nearest_circle(select: exp.Select, columns: ColumnNames, run_query: RunQuer
             .where(box, *(condition.copy() for condition in _where_condition(select)))
             .limit(max_rows)
         )
-        rows = run_query(_generate(query))
+        rows = run_query(generate_sqlite(query))
         if len(rows) == max_rows:
             distances = [distance_km(lng, lat, call.lng, call.lat) for lng, lat in rows]
             known_distances = [km for km in distances if km is not None]

@@ -16,6 +16,7 @@ from research.core.i18n import has_message, message, translator
 from research.core.records import ColumnCoverage, Language, QueryResult
 from research.core.text.tokenizer import detect_language
 from research.sources.database.agent import Outcome
+from research.sources.database.statement_builder import to_singular
 
 MAX_NAMES = 10  # names in a sentence
 MAX_CELL_CHARS = 160  # characters of a cell in a sentence
@@ -125,7 +126,7 @@ def _count_sentence(subject: str, count: int, language: Language, is_truncated: 
     ):
         return translate("place has", place=place[1], n=count)
     if count == 1 and not is_truncated:
-        subject = subject.replace("5A areas", "5A area", 1)
+        subject = to_singular(subject)
     return translate("many" if is_truncated else "count", things=subject, n=count)
 
 

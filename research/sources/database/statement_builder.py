@@ -265,7 +265,7 @@ def _build_nearby(parsed: SightsQuestion, conditions: Sequence[str], vocabulary:
         en = f"{things} within {parsed.radius_km:g} km of {name}"
     else:
         zh = f"离{name}最近的 {parsed.max_rows} 个{gap}{things}"
-        nearest = f"{parsed.max_rows} nearest {things}" if parsed.max_rows > 1 else f"nearest {_to_singular(things)}"
+        nearest = f"{parsed.max_rows} nearest {things}" if parsed.max_rows > 1 else f"nearest {to_singular(things)}"
         en = f"the {nearest} to {name}"
         if parsed.provinces or parsed.cities or parsed.conditions or parsed.exclusions:
             en = f"{things}, the {parsed.max_rows} nearest to {name}"
@@ -283,6 +283,6 @@ def _build_nearby(parsed: SightsQuestion, conditions: Sequence[str], vocabulary:
     return parsed.interpretation(sql, shape, parsed.choose_text(zh, en), zh, en)
 
 
-def _to_singular(subject: str) -> str:
+def to_singular(subject: str) -> str:
     """Write an English phrase about areas in the singular; a Chinese one stays as it is."""
     return subject.replace("5A areas", "5A area", 1)

@@ -105,11 +105,16 @@ def validate(
         raise parser_refusal(error) from None
 
 
-class SQLiteTextGenerator(SQLiteGenerator):
+class _SQLiteTextGenerator(SQLiteGenerator):
     """SQLite generator that casts to NUMERIC, which keeps whole numbers, in place of REAL, which
     does not."""
 
     TYPE_MAPPING = {**SQLiteGenerator.TYPE_MAPPING, exp.DType.DECIMAL: "NUMERIC"}  # noqa: RUF012
+
+
+def generate_sqlite(tree: exp.Expr) -> str:
+    """Generate the text of a tree for SQLite, as the guard does."""
+    return _SQLiteTextGenerator(dialect="sqlite", comments=False).generate(tree)
 
 
 class _PostgresTextGenerator(PostgresGenerator):
@@ -124,7 +129,7 @@ class _PostgresTextGenerator(PostgresGenerator):
     }
 
 
-_GENERATORS = {"sqlite": SQLiteTextGenerator, "postgres": _PostgresTextGenerator, "duckdb": DuckDBGenerator}
+_GENERATORS = {"sqlite": _SQLiteTextGenerator, "postgres": _PostgresTextGenerator, "duckdb": DuckDBGenerator}
 
 
 class _SQLiteInput(SQLite):
