@@ -45,7 +45,8 @@ class ToolLoop:
     ) -> None:
         """Let the model call tools for a query, at most `budget` times.
 
-        `material` is a server's description of its tools; without it they are those of the map.
+        `call` makes a call and returns its result as text. `material` is a server's description of
+        its tools; without it the tools are those of the map.
 
         Raises:
             ServiceError: the model cannot be called.
