@@ -103,8 +103,8 @@ def list_formats(report: Report, cited: CitedAnswer | None) -> Iterator[Download
     for file in files:
         export_format = file.format
         options = ExportOptions.from_settings(settings, language=language, part=file.part)
-        label = export_format.label.text(language)
-        short_label = (export_format.short_label or export_format.label).text(language)
+        label = export_format.label.in_language(language)
+        short_label = (export_format.short_label or export_format.label).in_language(language)
         yield DownloadFormat(
             f"{export_format.key}_{file.part}" if file.part else export_format.key,
             _GROUP_BY_CONTENT.get(export_format.content, export_format.content),

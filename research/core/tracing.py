@@ -247,6 +247,12 @@ def trace_model_call(provider: str, model: str, stage: Stage, attempt: int) -> I
         yield
 
 
+def record_note(kind: str) -> None:
+    """Add the kind of an event of the run, without its fields, to the current span."""
+    if (current := _current_span.get()) is not None:
+        current.span.add_event(kind)
+
+
 def record_usage(usage: Usage) -> None:
     """Add usage to the current call or search span, and to the root span of the run."""
     if (current := _current_span.get()) is None:

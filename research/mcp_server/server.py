@@ -417,7 +417,7 @@ def _progress_line(event: Event) -> str:
             return f"{service}: waiting for its turn"
         case research.RetryScheduled(service=service, reason=why):
             return f"{service}: {why}, retrying"
-    return ""
+    return event.data.describe("en")
 
 
 # The process

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field
 from pydantic_settings import BaseSettings
 
 from research import data
+from research.core.bilingual import Text
 from research.core.domains import merge_domain_lists
 from research.core.providers import search_services
 from research.core.settings.declaration import (
@@ -20,7 +21,6 @@ from research.core.settings.declaration import (
     FormField,
     Key,
     Kind,
-    Text,
     Variable,
     mask_credentials,
     split_addresses,
