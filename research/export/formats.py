@@ -1,9 +1,8 @@
 """The registry of export formats, in the order in which they are offered.
 
-Download buttons, the option `-o` of the terminal, the archive, the tools of the MCP server and saved
-files are derived from it, and a test compares `docs/exports.md` with it. To add a format, write a
-function that takes a report, its numbered answer and `ExportOptions` and returns the file, and name
-it here. The module of a writer is imported when its format is written.
+Download buttons, the option `-o` of the terminal, the archive, the resources of the MCP server and
+the table in `docs/exports.md` are derived from it; `docs/contributing.md` says how to add a format.
+The module of a writer is imported when its format is written.
 """
 
 from __future__ import annotations
@@ -39,6 +38,7 @@ class ExportFormat:
             one) and `ExportOptions`, and returns text or bytes.
         short_label: the name behind the verb "download"; the label if it is None.
         is_archived: True if the archive of the whole report contains the file.
+        icon: the Material symbol on its button; that of its content if empty.
     """
 
     key: str
@@ -49,6 +49,7 @@ class ExportFormat:
     writer: str
     short_label: Text | None = None
     is_archived: bool = True
+    icon: str = ""
 
     def write(self, report: Report, cited: CitedAnswer | None, options: ExportOptions = DEFAULT_OPTIONS) -> bytes:
         """Return the file of a report. Text is encoded as UTF-8.
@@ -68,11 +69,11 @@ def _same(name: str) -> Text:
 EXPORT_FORMATS: tuple[ExportFormat, ...] = (
     ExportFormat(
         "md", "md", "text/markdown", "report", Text("Markdown", "Markdown 文件"),
-        "research.export.markdown:markdown_file", _same("Markdown"),
+        "research.export.markdown:markdown_file", _same("Markdown"), icon="download",
     ),
     ExportFormat(
         "pdf", "pdf", "application/pdf", "report", Text("PDF", "PDF 文件"),
-        "research.export.pdf:report_pdf", _same("PDF"),
+        "research.export.pdf:report_pdf", _same("PDF"), icon="picture_as_pdf",
     ),
     ExportFormat(
         "docx", "docx", _DOCX, "report", Text("Word", "Word 文档"),
@@ -80,17 +81,17 @@ EXPORT_FORMATS: tuple[ExportFormat, ...] = (
     ),
     ExportFormat(
         "page", "html", "text/html", "report", Text("Web page (HTML)", "网页（HTML）"),
-        "research.export.html:report_html", _same("HTML"),
+        "research.export.html:report_html", _same("HTML"), icon="html",
     ),
     ExportFormat(
         "notes", "footnotes.md", "text/markdown", "report",
         Text("Markdown with footnotes (Obsidian)", "Markdown（脚注，适合 Obsidian）"),
         "research.export.markdown:footnotes_file", Text("Markdown with footnotes", "Markdown（脚注）"),
-        is_archived=False,
+        is_archived=False, icon="superscript",
     ),
     ExportFormat(
         "json", "json", "application/json", "report", Text("Data (JSON)", "数据（JSON）"),
-        "research.export.report_json:report_json", _same("JSON"),
+        "research.export.report_json:report_json", _same("JSON"), icon="data_object",
     ),
     ExportFormat(
         "csl", "csl.json", "application/vnd.citationstyles.csl+json", "sources",

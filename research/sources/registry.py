@@ -126,9 +126,9 @@ def _load_sources() -> tuple[Mapping[str, Source], tuple[RejectedSource, ...]]:
             rejected.append(entry)
             continue
         sources[entry.name] = entry
-        for key in ("source", "report.source", "card"):
-            texts[f"{key}.{entry.name}"] = entry.label
-        texts[f"status.brings_{entry.name}"] = entry.description
+    for source in filter(lambda source: source.label, sources.values()):
+        texts |= dict.fromkeys((f"{key}.{source.name}" for key in ("source", "report.source", "card")), source.label)
+        texts[f"status.brings_{source.name}"] = source.description
     i18n.set_plugin_messages(texts)
     return sources, tuple(rejected)
 

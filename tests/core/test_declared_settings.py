@@ -60,7 +60,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("copy")
     for name in ("research", "pages", "docs"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "images"))
-    for name in ("app.py", "requirements.txt", "tests/settings_table.py", "tests/pages/visitor.py"):
+    for name in ("app.py", "requirements.txt", "tests/document_tables.py", "tests/pages/visitor.py"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     file = folder / "research" / "core" / "settings" / "runs.py"
@@ -91,7 +91,7 @@ def test_check_lists_a_new_setting_and_names_the_new_one_for_a_former_name(copy:
 
 @pytest.mark.slow
 def test_the_document_has_a_new_setting(copy: Path) -> None:
-    run_in(copy, "-m", "tests.settings_table")
+    run_in(copy, "-m", "tests.document_tables")
     lines = (copy / "docs" / "settings.md").read_text(encoding="utf-8").splitlines()
     assert "| `SIGHTLINE_TOYS` | 4 | 1 to 9 | ✓ | Toys on the desk, at most. |" in lines
     assert "| `TOY_KEY` | | key | | The key to the toys. |" in lines
