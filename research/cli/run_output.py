@@ -228,7 +228,7 @@ def write_report(report: Report, answer: CitedAnswer | None, args: argparse.Name
 
 
 def _options(citations: CitationFormat | None) -> ExportOptions:
-    settings = research.get_application().settings
+    settings = research.get_application().services_for().settings
     return research.ExportOptions.from_settings(settings, citation_format=citations)
 
 

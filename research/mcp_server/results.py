@@ -68,7 +68,7 @@ def report_text(report: Report) -> str:
 
 
 def _export_options(part: int = 0) -> research.ExportOptions:
-    return research.ExportOptions.from_settings(research.get_application().settings, part=part)
+    return research.ExportOptions.from_settings(research.get_application().services_for().settings, part=part)
 
 
 def table_result(report: Report) -> types.CallToolResult:
