@@ -26,7 +26,15 @@ from research.sources.base import Dependencies, QueryType, ResultType, Retriever
 log = logging.getLogger(__name__)
 
 ENTRY_POINT_GROUP = "sightline.sources"
-BUILT_IN_SOURCES = ("web", "wikidata", "news", "papers", "places", "database", "library")  # in display order
+BUILT_IN_SOURCES = (  # in display order
+    "web",
+    "wikidata",
+    "news",
+    "papers",
+    "places",
+    "database",
+    "library",
+)
 MAX_LABEL_CHARS, MAX_TEXT_CHARS = 40, 300
 _NAME_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _SETTING_PATTERN = re.compile(r"[A-Z][A-Z0-9_]{1,63}")
