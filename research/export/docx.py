@@ -70,7 +70,7 @@ _MAX_PROPERTY_CHARS = 255  # limit of a document property
 def report_docx(report: Report, cited: CitedAnswer | None, options: ExportOptions = DEFAULT_OPTIONS) -> bytes:
     """Return the whole report as a Word file (.docx)."""
     document = build_document(report, cited, options)
-    timestamp = to_utc(cited.answer.made if cited else report.run.created)
+    timestamp = to_utc(cited.answer.created if cited else report.run.created)
     author = cited.answer.author if cited else ""
     return document_docx(document, made=timestamp, author=author, places=places_on_map(report, cited))
 

@@ -79,7 +79,7 @@ _NEUTRAL_CHARS = " “”‘’—…·0123456789()[]"
 def report_pdf(report: Report, cited: CitedAnswer | None, options: ExportOptions = DEFAULT_OPTIONS) -> bytes:
     """Return the whole report as a PDF."""
     document = build_document(report, cited, options)
-    timestamp = to_utc(cited.answer.made if cited else report.run.created)
+    timestamp = to_utc(cited.answer.created if cited else report.run.created)
     author = cited.answer.author if cited else ""
     return document_pdf(document, made=timestamp, author=author, places=places_on_map(report, cited))
 

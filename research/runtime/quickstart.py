@@ -318,7 +318,7 @@ def _answer_update(run: Run, state: Mapping[str, Any], update: Mapping[str, Any]
     """
     findings = (*state.get("findings", ()), *update.get("findings", ()))
     registry = EvidenceRegistry()
-    for item in state["question"].before.evidence:
+    for item in state["question"].memory.evidence:
         registry.add(item)
     for finding in findings:
         for item in finding.evidence:
@@ -359,7 +359,7 @@ def _finding_text(finding: Finding) -> str:
     if finding.summary:
         lines = []
         for span in finding.summary:
-            items = dict.fromkeys(cite.evidence for cite in span.cites if cite.evidence in by_id)
+            items = dict.fromkeys(cite.evidence for cite in span.references if cite.evidence in by_id)
             lines.append(
                 escape_keeping_formulas(span.text)
                 + "".join(f" ({_link_to(by_id[evidence_id])})" for evidence_id in items)

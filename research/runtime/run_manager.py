@@ -291,7 +291,7 @@ class RunManager(ABC):
         cleaned, limits = clean_question(question), options or self.default_options(owner)
         if follows and (parent := self.get_run(follows, owner=owner)):
             run = parent.model_copy(update={"id": "", "follows": parent.id})
-            cleaned = cleaned.model_copy(update={"before": conversation_memory(self.store, run)})
+            cleaned = cleaned.model_copy(update={"memory": conversation_memory(self.store, run)})
         with self.open_resources(owner) as resources:
             plan = self.run_on_loop(make_plan(cleaned, resources.reasoner_of(owner), limits, ignore_event))
         return plan_from_question(cleaned, limits) if isinstance(plan, Draft) else plan

@@ -397,6 +397,7 @@ def test_a_run_whose_server_is_killed_at_any_moment_is_resumed_and_repeats_nothi
         stack.callback(lives.close)
         env = {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": gemini.base_url}
         env |= {"SIGHTLINE_WORKERS": "1", "SIGHTLINE_CACHE_HOURS": "0"}
+        env |= {"SIGHTLINE_STARTS_PER_MINUTE": "0"}
         desk = Application(load_settings(env, data_dir=folder))
         stack.callback(desk.close)
         runs = desk.runs
