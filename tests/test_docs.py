@@ -130,6 +130,13 @@ def test_every_name_beside_a_path_of_the_walk_is_defined_there() -> None:
         assert f'"{node}"' in known, node
 
 
+def test_the_walk_names_each_file_once() -> None:
+    walk = ARCHITECTURE.partition("## The walk of one question")[2].partition("\n## ")[0]
+    paths = re.findall(r"\b(?:research|pages)/[\w/]+\.py", walk)
+    assert sorted(paths) == sorted(set(paths))
+    assert len(paths) > 25
+
+
 def test_every_path_of_the_tree_exists_and_every_folder_is_in_it() -> None:
     """A line begins with its paths; the names of files behind them are of the folder, if it is one."""
     tree = ARCHITECTURE.split("## The tree")[1].split("```")[1].strip().splitlines()
