@@ -4,7 +4,8 @@ A run is a trace. Below its root span are spans for each stage, each search and 
 model call. A span holds ids, names, reasons, counts, tokens, costs and times, named by
 OpenTelemetry's conventions for generative AI where they apply:
 https://opentelemetry.io/docs/specs/semconv/gen-ai/. Attributes are listed here one by one, so that
-no question, answer, document, failure message or key can get into a span.
+no question, answer, document, failure message or key can get into a span. Of an event with a note,
+the current span gets the kind.
 
 The tracer provider is private, not the global one of the process: other libraries, whose spans
 would contain prompts, do not find it. Without a collector nothing of OpenTelemetry is imported.

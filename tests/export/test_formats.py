@@ -29,6 +29,8 @@ def test_every_format_has_a_writer_a_key_and_a_suffix_of_its_own() -> None:
     for item in EXPORT_FORMATS:
         module, _, function = item.writer.partition(":")
         assert callable(getattr(import_module(module), function)), item.key
+        for label in (item.label, item.short_label or item.label):
+            assert label.en and label.zh and not re.search("[㐀-鿿]", label.en), item.key
     for names in ([item.key for item in EXPORT_FORMATS], [item.suffix for item in EXPORT_FORMATS]):
         assert len(set(names)) == len(names)
 
