@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 import research
 from research.core.errors import ServiceError, mask_secrets
 from research.core.records import ColumnCoverage, Evidence, Finding, Report, Run
+from research.core.text.control_chars import replace_surrogates
 from research.mcp_server import schemas
 
 log = logging.getLogger(__name__)
@@ -181,13 +182,13 @@ def format_cell(value: object) -> str:
 
 
 def tool_result(text: str, result: BaseModel, *, is_error: bool = False) -> types.CallToolResult:
-    data = json.loads(replace_surrogates(json.dumps(result.model_dump(mode="json"), ensure_ascii=False)))
-    content: list[types.ContentBlock] = [types.TextContent(type="text", text=replace_surrogates(text))]
+    data = json.loads(replace_surrogates(json.dumps(result.model_dump(mode="json"), ensure_ascii=False), "?"))
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=replace_surrogates(text, "?"))]
     return types.CallToolResult(content=content, structuredContent=data, isError=is_error)
 
 
 def error_result(message: str) -> types.CallToolResult:
-    content: list[types.ContentBlock] = [types.TextContent(type="text", text=replace_surrogates(message))]
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=replace_surrogates(message, "?"))]
     return types.CallToolResult(content=content, isError=True)
 
 
@@ -203,8 +204,3 @@ def error_message(error: Exception, tool: str) -> str:
         return mask_secrets(str(error))
     log.error("%s failed", tool, exc_info=error)
     return f"{tool} failed ({type(error).__name__}); the log of the server has the details."
-
-
-def replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which pages may contain, so that the text can be encoded."""
-    return text.encode("utf-8", "replace").decode()

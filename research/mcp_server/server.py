@@ -28,6 +28,7 @@ from research.core import settings
 from research.core.errors import register_secrets
 from research.core.events import Event
 from research.core.records import Finding, Grid, Plan, Report, Run
+from research.core.text.control_chars import replace_surrogates
 from research.core.unknown_methods import reject_unknown_requests
 from research.mcp_server import run_requests, schemas, serving
 from research.mcp_server.results import (
@@ -38,7 +39,6 @@ from research.mcp_server.results import (
     error_result,
     library_result,
     places_result,
-    replace_surrogates,
     report_file,
     report_text,
     run_result,
@@ -307,7 +307,7 @@ class SightlineServer(Server[Any, Any]):
             if line and token is not None:
                 count += 1
                 await context.session.send_progress_notification(
-                    token, count, message=replace_surrogates(line), related_request_id=str(context.request_id)
+                    token, count, message=replace_surrogates(line, "?"), related_request_id=str(context.request_id)
                 )
 
     async def _read_report(self, arguments: schemas.ReportArguments) -> types.CallToolResult:
@@ -326,7 +326,7 @@ class SightlineServer(Server[Any, Any]):
             types.Resource(
                 uri=AnyUrl(RUN_URI_PREFIX + run.id),
                 name=run.id,
-                title=replace_surrogates(run.question),
+                title=replace_surrogates(run.question, "?"),
                 description=f"{run.status}, {run.created.isoformat(timespec='seconds')}",
                 mimeType="text/markdown",
             )
@@ -339,7 +339,7 @@ class SightlineServer(Server[Any, Any]):
         if report is None:
             raise McpError(types.ErrorData(code=NOT_FOUND, message="There is no such run."))
         if not suffix:
-            return ReadResourceContents(replace_surrogates(report_text(report)), "text/markdown")
+            return ReadResourceContents(replace_surrogates(report_text(report), "?"), "text/markdown")
         file = report_file(report, suffix)
         if file is None:
             raise McpError(types.ErrorData(code=NOT_FOUND, message=f"The run has no file {suffix!r}."))
