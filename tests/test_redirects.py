@@ -40,7 +40,7 @@ from research.sources.papers.crossref import Crossref
 from research.sources.papers.openalex import OpenAlex
 from research.sources.papers.pubmed import PubMed
 from research.sources.places.amap import AmapBackend
-from research.sources.places.client import AmapSession, session_factory
+from research.sources.places.amap_sessions import AmapSession, session_factory
 from research.sources.web.deep_research import DeepResearch
 from research.sources.web.gemini import GeminiSearch
 from research.sources.web.json_search import JSONSearch

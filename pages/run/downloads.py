@@ -35,19 +35,12 @@ FORMAT_PREFERENCE = "download"  # name of the preference that holds the preferre
 DEFAULT_FORMAT = "md"  # preferred before the first download
 
 _GROUP_BY_CONTENT = {"table": "tables", "answer tables": "tables", "rows": "tables", "everything": "all"}
-_ICONS = {
-    "md": ":material/download:",
-    "pdf": ":material/picture_as_pdf:",
-    "page": ":material/html:",
-    "notes": ":material/superscript:",
-    "json": ":material/data_object:",
-}
 GROUP_ICONS = {  # in the order of the popover
-    "report": ":material/description:",
-    "sources": ":material/format_quote:",
-    "places": ":material/place:",
-    "tables": ":material/table:",
-    "all": ":material/folder_zip:",
+    "report": "description",
+    "sources": "format_quote",
+    "places": "place",
+    "tables": "table",
+    "all": "folder_zip",
 }
 
 
@@ -60,6 +53,7 @@ class DownloadFormat(NamedTuple):
     label_as_preferred: str  # on the button of the preferred format
     suffix: str
     mime: str
+    icon: str  # a Material symbol
     build: Callable[[], bytes]
 
 
@@ -95,15 +89,17 @@ def list_formats(report: Report, cited: CitedAnswer | None) -> Iterator[Download
     for file in files:
         export_format = file.format
         options = ExportOptions.from_settings(settings, language=language, part=file.part)
-        label = export_format.label.text(language)
-        short_label = (export_format.short_label or export_format.label).text(language)
+        label = export_format.label.in_language(language)
+        short_label = (export_format.short_label or export_format.label).in_language(language)
+        group = _GROUP_BY_CONTENT.get(export_format.content, export_format.content)
         yield DownloadFormat(
             f"{export_format.key}_{file.part}" if file.part else export_format.key,
-            _GROUP_BY_CONTENT.get(export_format.content, export_format.content),
+            group,
             f"{label} {file.part}" if part_counts[export_format.key] > 1 else label,
             t("download.now", format=short_label),
             f".{file.suffix}",
             export_format.mime,
+            export_format.icon or GROUP_ICONS[group],
             partial(export_format.write, report, cited, options),
         )
 
@@ -126,7 +122,7 @@ def draw_button(report: Report, download: DownloadFormat, *, is_preferred: bool 
         mime=download.mime,
         key=f"download_{download.kind}_{report.run.id[:8]}",
         on_click="ignore",
-        icon=_ICONS["md"] if is_preferred else _ICONS.get(download.kind, GROUP_ICONS[download.group]),
+        icon=f":material/{'download' if is_preferred else download.icon}:",
         type="secondary" if is_preferred else "tertiary",
     )
 

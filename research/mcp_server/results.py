@@ -47,13 +47,29 @@ def run_result(report: Report) -> types.CallToolResult:
     return _status_result(report, result)
 
 
+def report_file(report: Report, suffix: str) -> tuple[str | bytes, str] | None:
+    """Return an exported file of a report and its MIME type; None if the report has no such file.
+
+    A file that is not text in UTF-8 is returned as bytes.
+    """
+    answer = research.number_report_answer(report)
+    for file in research.list_exports(report, answer):
+        if file.suffix == suffix:
+            data = file.format.write(report, answer, _export_options(part=file.part))
+            try:
+                return data.decode(), file.format.mime
+            except UnicodeDecodeError:
+                return data, file.format.mime
+    return None
+
+
 def report_text(report: Report) -> str:
     """Return a report as Markdown."""
     return research.report_markdown(report, research.number_report_answer(report), _export_options())
 
 
-def _export_options() -> research.ExportOptions:
-    return research.ExportOptions.from_settings(research.get_application().settings)
+def _export_options(part: int = 0) -> research.ExportOptions:
+    return research.ExportOptions.from_settings(research.get_application().services_for().settings, part=part)
 
 
 def table_result(report: Report) -> types.CallToolResult:

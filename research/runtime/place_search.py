@@ -14,7 +14,7 @@ from research.core.text.tokenizer import detect_language
 from research.runtime.owner_services import OwnerServices
 from research.runtime.run_manager import RunManager
 from research.sources.places import itinerary
-from research.sources.places.questions import map_keywords
+from research.sources.places.questions import keywords_of_text
 from research.sources.places.tools import RoutingMode
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class PlaceSearch:
         The radius is widened if nothing lies within it. Descriptions are in `language`, by default
         that of the keywords.
         """
-        words, centre = map_keywords(keywords), _to_point(location)
+        words, centre = keywords_of_text(keywords), _to_point(location)
         named = location if isinstance(location, str) else ""
         language = language or detect_language(f"{keywords} {named}")
         query = " ".join([named, *words]).strip()

@@ -86,7 +86,11 @@ def _make_rows(entries: Iterable[tuple[str, str, Place | None]]) -> tuple[Row, .
 
 
 def _unique_rows(entries: Iterable[tuple[str, str, Place | None]]) -> Iterator[Row]:
-    """Yield at most `MAX_ROWS` rows, without unnamed ones and duplicates."""
+    """Yield at most `MAX_ROWS` rows, without unnamed ones and duplicates.
+
+    An entry has a name, the text that distinguishes it from others of the name, and its place or
+    None.
+    """
     seen: set[tuple[str, str]] = set()
     for name, about, place in entries:
         name, about = " ".join(name.split())[:MAX_NAME_CHARS], " ".join(about.split())[:MAX_NAME_CHARS]

@@ -110,7 +110,7 @@ async def test_what_is_to_be_avoided_is_not_read_and_what_is_preferred_is_read_f
         timeout_seconds=30,
         page_reader=reader,
         pages_per_search=2,
-        domain_verdicts=parse_domain_list(LIST),
+        domain_statuses=parse_domain_list(LIST),
         clock=lambda: NOW,
     )
     found = await web.search(Task(id="1.1", source="web", query="q"), ignore_event)
@@ -122,7 +122,7 @@ async def test_what_is_to_be_avoided_is_not_read_and_what_is_preferred_is_read_f
 
 
 async def test_what_a_text_was_written_from_stays_and_is_marked() -> None:
-    web = WebRetriever([Provided(summarises=True)], timeout_seconds=30, domain_verdicts=parse_domain_list(LIST))
+    web = WebRetriever([Provided(summarises=True)], timeout_seconds=30, domain_statuses=parse_domain_list(LIST))
     found = await web.search(Task(id="1.1", source="web", query="q"), ignore_event)
     assert {e.id: e.domain_status for e in found.evidence}["content-farm.example"] == "warned"
 

@@ -467,7 +467,7 @@ CHANGES = """
 from types import SimpleNamespace as N
 from pages.run import watch
 def report(*changes):
-    return N(answer=N(coverage=N(compared="abc", changes=changes)))
+    return N(answer=N(coverage=N(compared_run="abc", changes=changes)))
 watch.draw_changes(report(
     N(kind="new", headline="A *new* story", before=None, after=None),
     N(kind="figure", headline="Fares", before=N(text="3%", outlet="post"), after=N(text="4%", outlet="")),

@@ -22,6 +22,7 @@ from research.http.lazy_client import LazyClient
 from research.http.rate_limiter import RateLimiter
 from research.http.responses import convert_errors, read_streamed_body
 from research.http.sanitize import remove_control_characters, tidy_text, truncate_text
+from research.sources.base import configured_readiness
 from research.sources.news.article import MAX_TITLE_CHARS, Article, parse_web_address, url_host
 from research.sources.news.notes import make_note
 from research.sources.news.provider import BACKOFF_SECONDS, MAX_RETRY_AFTER_SECONDS, NewsResult, article_pictures, retry
@@ -75,9 +76,7 @@ class GDELT:
         self._client = LazyClient(headers={"User-Agent": USER_AGENT}, timeout=timeout_seconds)
 
     def readiness(self) -> Readiness:
-        if self._is_enabled:
-            return Readiness(state="live")
-        return Readiness(state="missing", detail=GDELT_SETTING)
+        return configured_readiness(self._is_enabled, GDELT_SETTING)
 
     async def search(self, query: str, request: NewsRequest, emit: EventEmitter) -> NewsResult:
         if not self._is_enabled:

@@ -55,7 +55,7 @@ class TavilyNews:
         now = self._clock()
         window = request.time_window(now)
         rows = keep_objects(response.get("results"))
-        articles = [article.with_window_check(window) for row in rows if (article := _parse_article(row, now))]
+        articles = [article.with_window(window) for row in rows if (article := _parse_article(row, now))]
         notes = [] if sent_query == query else [make_note("shortened", count=len(sent_query))]
         if dropped_count := len(rows) - len(articles):
             notes.append(make_note("no address", count=dropped_count, all=len(rows)))

@@ -54,8 +54,8 @@ class OpenAlex(PaperProvider):
             "mailto": self._client.contact,
             "api_key": self._key,
         }
-        answer = await self._client.get_json("OpenAlex", "/works", parameters)
-        rows = require_rows(answer.get("results"), "OpenAlex")[: 2 * limit]
+        body = await self._client.get_json("OpenAlex", "/works", parameters)
+        rows = require_rows(body.get("results"), "OpenAlex")[: 2 * limit]
         return [work for row in rows if (work := _parse_work(row))][:limit]
 
 

@@ -1,4 +1,4 @@
-"""Interface and shared query functions of the paper services."""
+"""Base class and shared functions of the clients of paper catalogues."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHORT_TERM_PATTERN = re.compile(r"\d|[B-HJ-Z]")  # vitamin D, type 2
 
 
 class PaperProvider:
-    """A catalogue of scholarly works, searched through a client that it owns."""
+    """Base class of the clients of catalogues. It owns the HTTP client that it uses."""
 
     name: str  # one of openalex, crossref, arxiv, pubmed
 

@@ -1,4 +1,4 @@
-"""Web search services with a key and a JSON result list, described in `data/searches.toml`."""
+"""Client of the web search services in `data/searches.toml`, which need a key and return results as JSON."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from research.core.text.publication_dates import parse_publication_day
 from research.http.lazy_client import LazyClient
 from research.http.responses import convert_errors, parse_json_object
 from research.http.sanitize import strip_html, tidy_text
+from research.sources.base import configured_readiness
 from research.sources.web.provider import SearchResult
-from research.sources.web.results import make_evidence, merge_results
+from research.sources.web.results import build_result, make_evidence
 
 if TYPE_CHECKING:
     from research.core.providers import SearchService
@@ -26,7 +27,7 @@ _ERROR_FIELDS = ("message", "errMsg", "error", "msg", "detail")  # may hold an e
 
 
 class JSONSearch:
-    """Web provider for one service of the table."""
+    """Web provider for one of these services."""
 
     has_summary = False
 
@@ -54,9 +55,7 @@ class JSONSearch:
         return self._service.name
 
     def readiness(self) -> Readiness:
-        if self._key:
-            return Readiness(state="live")
-        return Readiness(state="missing", detail=self._service.key_setting)
+        return configured_readiness(bool(self._key), self._service.key_setting)
 
     async def search(self, query: str, emit: EventEmitter) -> SearchResult:
         service = self._service
@@ -67,11 +66,7 @@ class JSONSearch:
         response = await self._request(sent_query)
         emit(UsageRecorded(stage="search", model=self.name, searches=1))
         items = (self._row_evidence(row, retrieved) for row in self._result_rows(response))
-        return SearchResult(
-            evidence=merge_results(items, self._max_results),
-            executed_queries=() if sent_query == query else (sent_query,),
-            message="" if sent_query == query else f"query shortened to {len(sent_query)} characters",
-        )
+        return build_result(items, self._max_results, query, sent_query)
 
     async def close(self) -> None:
         await self._client.close()
@@ -86,7 +81,7 @@ class JSONSearch:
             raise error_from_status(response.status_code, service.title, response.headers)
         return parse_json_object(response.content, response, service.title)
 
-    def _result_rows(self, answer: dict[str, Any]) -> list[dict[str, Any]]:
+    def _result_rows(self, body: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the result rows of a response.
 
         A missing list with an error message is a failure: some services answer 200 to an unknown
@@ -95,10 +90,10 @@ class JSONSearch:
         Raises:
             ServiceError: the response has no list and gives a reason.
         """
-        rows: Any = answer
+        rows: Any = body
         for name in self._service.results_path.split("."):
             rows = rows.get(name) if isinstance(rows, dict) else None
-        if rows is None and (message := _error_message(answer)):
+        if rows is None and (message := _error_message(body)):
             raise ServiceError("refused", f"{self._service.title}: {message}")
         return keep_objects(rows)
 
@@ -127,9 +122,9 @@ def _join_texts(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _error_message(answer: Mapping[str, Any]) -> str:
+def _error_message(body: Mapping[str, Any]) -> str:
     for name in _ERROR_FIELDS:
-        value = answer.get(name)
+        value = body.get(name)
         value = value.get("message") if isinstance(value, dict) else value
         if isinstance(value, str) and (text := tidy_text(value)) and text.lower() not in ("success", "ok"):
             return text[:300]

@@ -21,7 +21,7 @@ def build_providers(dependencies: Dependencies) -> Sequence[WebProvider]:
 
 
 def build_provider(name: str, dependencies: Dependencies) -> WebProvider:
-    """Return the provider of a name."""
+    """Return the web provider with a name of the setting `WEB_SEARCH`; any other name means Wikipedia."""
     settings, clock = dependencies.settings, dependencies.clock
     if name == "gemini":
         return GeminiSearch(dependencies.model_clients, clock)
