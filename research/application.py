@@ -41,7 +41,7 @@ from research.core.settings import KEYS, SettingError, Settings
 from research.core.text.tokenizer import detect_language
 from research.runtime.estimate import MAX_EARLIER_RUNS, FinishedRun, ModelSetup, estimate_run, estimate_table
 from research.runtime.local_run_manager import LocalRunManager
-from research.runtime.model_roles import ModelRole, model_table
+from research.runtime.model_roles import ModelRole, list_model_roles
 from research.runtime.owner_services import OwnerServices
 from research.runtime.place_search import PlaceSearch
 from research.runtime.report_files import describe_write_error
@@ -289,7 +289,7 @@ class Application:
 
         Without models it is empty.
         """
-        return model_table(self.services_for(owner), utc_now().date())
+        return list_model_roles(self.services_for(owner), utc_now().date())
 
     def warm(self) -> None:
         """Prepare everything that the first question would have to wait for.
@@ -312,11 +312,11 @@ class Application:
         return [*checks, *self.runs.run_on_loop(self.runs.check_connection())]
 
     def check_key(
-        self, name: str, *, typed_values: Mapping[str, str] | None = None, owner: str = "local"
+        self, name: str, *, entered_values: Mapping[str, str] | None = None, owner: str = "local"
     ) -> ConnectionCheck:
         """Test a key or an address, given by the name of its setting.
 
-        Values in `typed_values` take precedence over the owner's stored ones. Models are tested at no
+        Values in `entered_values` take precedence over the owner's stored ones. Models are tested at no
         cost, searches and the map with one request. Only whether the service refused the key is
         recorded.
 
@@ -326,7 +326,7 @@ class Application:
         """
         if name not in KEYS:
             raise ValueError(f"{name} is no key that can be tested.")
-        settings, problems = self.preferences.settings_with_keys(typed_values or {}, owner)
+        settings, problems = self.preferences.settings_with_keys(entered_values or {}, owner)
         if problem := problems.get(name):
             raise SettingError(problem)
         with self.owner_services.open_services(owner) as (services, _):

@@ -152,7 +152,7 @@ def draw_key_test(state: KeyStatus, names: Sequence[str]) -> None:
         return
     try:
         with st.spinner(t("settings.testing")):
-            check = get_application().check_key(state.name, typed_values=typed, owner=current_owner())
+            check = get_application().check_key(state.name, entered_values=typed, owner=current_owner())
     except SettingError:
         st.error(t(_key_problem_message(state.name)))
         return

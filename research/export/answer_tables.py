@@ -14,7 +14,7 @@ from research.export.options import ExportOptions
 from research.export.provenance import provenance_lines
 from research.export.report_texts import report_translator
 from research.export.table_csv import table_csv
-from research.export.table_model import ExportTable, TableColumn
+from research.export.table_model import ExportColumn, ExportTable
 
 
 def answer_tables(cited: CitedAnswer) -> list[ExportTable]:
@@ -30,7 +30,7 @@ def answer_tables(cited: CitedAnswer) -> list[ExportTable]:
                 heading = _flatten(node["c"], (), translate)
             else:
                 names, *rows = ([_flatten(c["c"], group.spans, translate) for c in row["c"]] for row in node["c"])
-                tables.append(ExportTable(heading, [TableColumn(name) for name in names], rows))
+                tables.append(ExportTable(heading, [ExportColumn(name) for name in names], rows))
     return tables
 
 

@@ -24,7 +24,7 @@ from research.export.provenance import provenance_lines
 from research.export.report_facts import to_utc
 from research.export.spreadsheet_text import single_line
 from research.export.table_csv import table_csv
-from research.export.table_model import ExportTable, TableColumn
+from research.export.table_model import ExportColumn, ExportTable
 
 # Entry types in CSL, biblatex and RIS.
 _ENTRY_TYPES: Mapping[EvidenceKind, tuple[str, str, str]] = {
@@ -104,7 +104,7 @@ def references_ris(sources: Iterable[CitedSource]) -> str:
 
 def sources_csv(sources: Iterable[CitedSource]) -> bytes:
     """Return a table of sources as CSV."""
-    return table_csv([ExportTable("", [TableColumn(name) for name in CSV_COLUMNS], map(_csv_row, sources))])
+    return table_csv([ExportTable("", [ExportColumn(name) for name in CSV_COLUMNS], map(_csv_row, sources))])
 
 
 # Fields of a source

@@ -19,7 +19,7 @@ from research.export.report_facts import query_results, report_language
 from research.export.report_texts import report_translator
 from research.export.table_csv import table_csv
 from research.export.table_excel import ABOUT_SHEET, Sheet, workbook_bytes
-from research.export.table_model import ExportTable, TableColumn, unique_names
+from research.export.table_model import ExportColumn, ExportTable, unique_names
 from research.export.table_parquet import arrow_table, table_parquet
 
 
@@ -30,7 +30,7 @@ def rows_table(rows: QueryResult) -> ExportTable:
     (`known`).
     """
     types = rows.types or ("text",) * len(rows.names)
-    columns = [TableColumn(name, kind) for name, kind in zip(unique_names(rows.names), types, strict=True)]
+    columns = [ExportColumn(name, kind) for name, kind in zip(unique_names(rows.names), types, strict=True)]
     metadata = {"sql": rows.sql}
     if lines := _coverage_lines(rows):
         metadata["known"] = "\n".join(lines)
@@ -49,7 +49,7 @@ def rows_excel(rows: QueryResult, provenance: Sequence[str] = ()) -> bytes:
     Provenance lines, if given, go to an "About" sheet.
     """
     typed = arrow_table(rows_table(rows))
-    columns = [TableColumn(name) for name in typed.column_names]
+    columns = [ExportColumn(name) for name in typed.column_names]
     table = ExportTable("rows", columns, zip(*(column.to_pylist() for column in typed.columns), strict=True))
     notes: dict[str, Sequence[str]] = {"SQL": [rows.sql, *_coverage_lines(rows)]}
     return workbook_bytes([Sheet(table)], notes | ({ABOUT_SHEET: provenance} if provenance else {}))

@@ -20,7 +20,7 @@ from pyarrow import parquet as files
 from research.export import streaming_excel
 from research.export.formats import EXPORT_FORMATS
 from research.export.spreadsheet_text import csv_cell
-from research.export.table_model import ExportTable, TableColumn, unique_names
+from research.export.table_model import ExportColumn, ExportTable, unique_names
 from research.export.table_parquet import arrow_table
 
 ROW_FILE_SUFFIXES = tuple(f".{item.suffix.rpartition('.')[2]}" for item in EXPORT_FORMATS if item.content == "rows")
@@ -109,7 +109,7 @@ def _spool_rows(
         count += len(batch)
         report_progress(count // 2)
     spool.seek(0)
-    columns = [TableColumn(name, _common_type(kinds)) for name, kinds in zip(names, types, strict=True)]
+    columns = [ExportColumn(name, _common_type(kinds)) for name, kinds in zip(names, types, strict=True)]
     return ExportTable("rows", columns, ()), count
 
 

@@ -103,7 +103,7 @@ class SightlineServer(Server[Any, Any]):
     def __init__(self, data_dir: Path | None = None) -> None:
         super().__init__("sightline", version=research.__version__, instructions=INSTRUCTIONS)
         self._data_dir, self._is_open = data_dir, False
-        self._own_runs: set[str] = set()  # runs started or resumed here
+        self._started_runs: set[str] = set()  # runs started or resumed here
         self._caller_counts: Counter[str] = Counter()  # waiting calls per run
         self._follow_limiter = anyio.CapacityLimiter(100)  # threads waiting for events
         self._tools = self._make_tools()
@@ -246,7 +246,7 @@ class SightlineServer(Server[Any, Any]):
             raise
         finally:
             self._caller_counts[run.id] -= 1
-            if is_abandoned and not +self._caller_counts[run.id] and run.id in self._own_runs:
+            if is_abandoned and not +self._caller_counts[run.id] and run.id in self._started_runs:
                 with anyio.move_on_after(STOP_TIMEOUT_SECONDS, shield=True):
                     await to_thread.run_sync(_stop_and_wait, run.id, abandon_on_cancel=True)
 
@@ -257,13 +257,13 @@ class SightlineServer(Server[Any, Any]):
         known = application.runs.get_run(arguments.run_id) if arguments.run_id else None
         if known is None:
             run = run_requests.start_run(application, arguments)
-            self._own_runs.add(run.id)
+            self._started_runs.add(run.id)
             return run, 0
         if not run_requests.is_same_question(application, known, arguments):
             raise ToolCallError(f"The run {known.id} is of another question; use another run_id.")
         after = max((event.seq for event in application.runs.events(known.id)), default=0)
         if known.is_resumable:
-            self._own_runs.add(known.id)
+            self._started_runs.add(known.id)
             return application.runs.resume(known.id) or known, after
         return known, after
 

@@ -232,7 +232,7 @@ class ServerWorker:
         if run is None or run.status == "done":
             return
         active_run = self._open_job(run_request).active_run
-        await active_run.keep_outcome(state)
+        await active_run.finish_from_state(state)
         try:
             active_run.end("done")
         except StoreError as error:  # The server keeps this step open, so that a resume repeats only this step.
@@ -381,7 +381,7 @@ class ServerWorker:
             try:
                 for _, engine, request in self.resources.store.run_requests():
                     if request == REQUEST_WRITE and (requested_job := self._jobs.get(engine)):
-                        requested_job.active_run.end_searching()
+                        requested_job.active_run.stop_searching()
             except StoreError as error:
                 log.warning("the store is out of reach: %s", error)
 

@@ -16,7 +16,7 @@ from research.export.formats import EXPORT_FORMATS, export_report, file_formats
 from research.export.options import DEFAULT_OPTIONS, ExportOptions, listed_sources
 from research.export.table_csv import table_csv
 from research.export.table_excel import Sheet, workbook_bytes
-from research.export.table_model import ExportTable, TableColumn
+from research.export.table_model import ExportColumn, ExportTable
 from research.export.table_parquet import table_parquet
 from tests.export.test_archive import whole
 from tests.export.test_markdown import numbered, report
@@ -80,7 +80,7 @@ def test_every_document_and_reference_lists_the_same_sources() -> None:
 
 @pytest.mark.parametrize("name", ["", "a/b:c" * 20])
 def test_a_table_is_written_in_each_format_whatever_it_is_called(name: str) -> None:
-    table = ExportTable(name, [TableColumn("n", "integer"), TableColumn("n")], [[1, "=1"], [None, None]])
+    table = ExportTable(name, [ExportColumn("n", "integer"), ExportColumn("n")], [[1, "=1"], [None, None]])
     assert table_csv([table]).decode() == "\ufeffn,n\r\n1,'=1\r\n,\r\n"
     assert table_parquet(table).startswith(b"PAR1")
     assert workbook_bytes([Sheet(table._replace(name=f"1 {name}"))], {}).startswith(b"PK")
