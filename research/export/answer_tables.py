@@ -37,7 +37,7 @@ def answer_tables(cited: CitedAnswer) -> list[ExportTable]:
 def answer_tables_csv(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
     """Write the table of a number, or all tables, as CSV."""
     tables = answer_tables(cited) if cited else []
-    return table_csv([tables[options.part - 1]] if options.part else tables)
+    return table_csv([tables[options.table_number - 1]] if options.table_number else tables)
 
 
 def answer_tables_excel(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:

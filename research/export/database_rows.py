@@ -81,4 +81,4 @@ def result_parquet(report: Report, cited: CitedAnswer | None, options: ExportOpt
 
 
 def _result(report: Report, options: ExportOptions) -> QueryResult:
-    return query_results(report)[max(options.part, 1) - 1]
+    return query_results(report)[max(options.table_number, 1) - 1]

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, NamedTuple
 from unicodedata import bidirectional
 
@@ -34,7 +35,7 @@ from research.core.urls import canonical_url
 from research.export.formula_tree import formula_text
 from research.export.markdown import report_markdown
 from research.export.options import DEFAULT_OPTIONS, ExportOptions
-from research.export.report_facts import report_language
+from research.export.report_facts import report_language, to_utc
 from research.export.report_texts import report_translator
 
 _BLOCK_TAGS = frozenset({"p", "h", "ul", "ol", "li", "table", "pre", "blockquote", "hr"})
@@ -44,11 +45,13 @@ _CITATION = re.compile(r"\[([0-9]{1,6})\]")
 
 
 class ReportDocument(NamedTuple):
-    """Title, language and nodes of a report."""
+    """A report as a tree, with the time (UTC) and the author of its answer, "" without one."""
 
     title: str
     language: Language
     nodes: list[Node]
+    timestamp: datetime
+    author: str = ""
 
 
 def _build_parser() -> MarkdownIt:
@@ -69,7 +72,10 @@ def build_document(
     *,
     answer_support: AnswerSupport | None = None,
 ) -> ReportDocument:
-    """Build the document of a report, always with citations as numbers."""
+    """Build the document of a report, always with citations as numbers.
+
+    Without an answer its time is that of the start of the run.
+    """
     language = report_language(report, cited)
     translate = report_translator(language)
     source_count = len(cited.sources) if cited else 0
@@ -78,7 +84,8 @@ def build_document(
     nodes = parse_markdown(markdown, source_count)
     title = plain_text(nodes[0]["c"]) if isinstance(nodes[0], dict) else ""
     _label_nodes(nodes, translate("sources"))
-    return ReportDocument(title, language, nodes)
+    timestamp = to_utc(cited.answer.made if cited else report.run.created)
+    return ReportDocument(title, language, nodes, timestamp, cited.answer.author if cited else "")
 
 
 def parse_markdown(markdown: str, source_count: int = 0) -> list[Node]:

@@ -56,7 +56,6 @@ from research.export.docx_xml import (
 from research.export.omml import formula_omml
 from research.export.options import DEFAULT_OPTIONS, ExportOptions
 from research.export.page_estimation import PageEstimator
-from research.export.report_facts import to_utc
 from research.export.report_texts import report_translator
 from research.export.sketch_map import describe_map, places_on_map, sketch_png
 
@@ -69,21 +68,12 @@ _MAX_PROPERTY_CHARS = 255  # limit of a document property
 
 def report_docx(report: Report, cited: CitedAnswer | None, options: ExportOptions = DEFAULT_OPTIONS) -> bytes:
     """Return the whole report as a Word file (.docx)."""
-    document = build_document(report, cited, options)
-    timestamp = to_utc(cited.answer.made if cited else report.run.created)
-    author = cited.answer.author if cited else ""
-    return document_docx(document, made=timestamp, author=author, places=places_on_map(report, cited))
+    return document_docx(build_document(report, cited, options), places_on_map(report, cited))
 
 
-def document_docx(
-    document: ReportDocument,
-    *,
-    made: datetime,
-    author: str = "",
-    places: Sequence[tuple[int, Place]] = (),
-) -> bytes:
-    """Return a document as a Word file, with a map below the heading of its places."""
-    return _DocxWriter(document, places).write(made, author)
+def document_docx(document: ReportDocument, places: Sequence[tuple[int, Place]] = ()) -> bytes:
+    """Return a document as a Word file, with a map of the places, each with its number, 0 for none."""
+    return _DocxWriter(document, places).write()
 
 
 # --- The file
@@ -103,7 +93,7 @@ class _DocxWriter:
         self._lists = ListDefinitions()
         self._source_numbers = _source_number_range(document.nodes)
 
-    def write(self, timestamp: datetime, author: str) -> bytes:
+    def write(self) -> bytes:
         """Build the body and return the file as bytes."""
         title = clean_xml_text(self._document.title).strip() or self._translate("untitled")
         set_up_page(self._file, title)
@@ -112,7 +102,7 @@ class _DocxWriter:
         if nodes and has_tag(nodes[0], "h") and _heading_level(nodes[0]) == 0:
             nodes = nodes[1:]
         self._body.append(paragraph("Title", [text_run(title)]))
-        self._body.append(paragraph("Byline", [text_run(f"Sightline · {timestamp:%Y-%m-%d %H:%M} UTC")]))
+        self._body.append(paragraph("Byline", [text_run(f"Sightline · {self._document.timestamp:%Y-%m-%d %H:%M} UTC")]))
         self._write_contents([node for node in nodes if has_tag(node, "h") and 1 <= _heading_level(node) <= 2])
         front = len(self._body)
         self._write_blocks(nodes, is_top_level=True)
@@ -125,7 +115,8 @@ class _DocxWriter:
         for at, block in enumerate(self._body):
             body.insert(at, block)
         self._lists.write(self._file.part.numbering_part.element)
-        _set_properties(self._file, title, clean_xml_text(author).strip() or "Sightline", timestamp)
+        author = clean_xml_text(self._document.author).strip() or "Sightline"
+        _set_properties(self._file, title, author, self._document.timestamp)
         return _package_bytes(self._file)
 
     def _write_contents(self, headings: Sequence[Any]) -> None:

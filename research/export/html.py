@@ -22,13 +22,12 @@ from research.core.records import Evidence, Language, Passage, Report
 from research.core.text.control_chars import replace_surrogates
 from research.core.text.tokenizer import detect_language
 from research.core.urls import canonical_url
-from research.export.document import ReportDocument, build_document, is_right_to_left, plain_text
+from research.export.document import ReportDocument, build_document, has_tag, is_right_to_left, plain_text
 from research.export.font_families import font_families
-from research.export.formula_tree import formula_mathml
+from research.export.formula_tree import escape_html, formula_mathml
 from research.export.options import DEFAULT_OPTIONS, ExportOptions, listed_sources
 from research.export.report_texts import report_translator
 from research.export.sketch_map import places_on_map, sketch_svg
-from research.export.spreadsheet_text import INVALID_XML_CHAR
 
 _CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -90,11 +89,11 @@ def report_html(report: Report, cited: CitedAnswer | None, options: ExportOption
     numbered_places = places_on_map(report, cited)
     places, numbers = [place for _, place in numbered_places], [number for number, _ in numbered_places]
     sketch = sketch_svg(places, document.language, numbers=numbers)
-    return _HTMLWriter(document, listed_sources(cited, options), answer_support, sketch).render()
+    return _HTMLWriter(document, listed_sources(cited), answer_support, sketch).render()
 
 
 class _HTMLWriter:
-    """Renders a document as HTML. Methods such as `_p` are found by the tag of a node."""
+    """Renders a document as HTML. `_render_block` calls the method named after the tag of a node, such as `_p`."""
 
     def __init__(
         self,
@@ -123,14 +122,14 @@ class _HTMLWriter:
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             '<meta name="referrer" content="no-referrer">\n'
             '<meta name="generator" content="Sightline">\n'
-            f"<title>{_escape_text(document.title)}</title>\n<style>{_CSS}</style>\n</head>\n<body>\n"
+            f"<title>{escape_html(document.title)}</title>\n<style>{_CSS}</style>\n</head>\n<body>\n"
             f"<main>\n{body}\n</main>\n</body>\n</html>\n"
         )
 
     def _render_contents(self) -> str:
-        heads = [n for n in self._document.nodes if isinstance(n, dict) and n["t"] == "h"]
+        heads: list[Any] = [node for node in self._document.nodes if has_tag(node, "h")]
         lines = "\n".join(
-            f'<li class="l{head["level"]}"><a href="#{head["id"]}">{_escape_text(_heading_text(head))}</a></li>'
+            f'<li class="l{head["level"]}"><a href="#{head["id"]}">{escape_html(_heading_text(head))}</a></li>'
             for head in heads
             if head["level"] in (2, 3)
         )
@@ -143,7 +142,7 @@ class _HTMLWriter:
         return "".join(self._render_node(node) for node in nodes)
 
     def _render_node(self, node: Node) -> str:
-        return _escape_text(node) if isinstance(node, str) else self._render_block(node)
+        return escape_html(node) if isinstance(node, str) else self._render_block(node)
 
     def _render_block(self, node: Any) -> str:
         kind = node["t"] if isinstance(node, dict) else ""
@@ -207,8 +206,8 @@ class _HTMLWriter:
 
     def _pre(self, node: dict[str, Any]) -> str:
         named = node.get("language", "")
-        language = f' class="language-{_escape_text(named)}"' if named else ""
-        return f"<pre><code{language}>{_escape_text(plain_text(node['c']))}</code></pre>"
+        language = f' class="language-{escape_html(named)}"' if named else ""
+        return f"<pre><code{language}>{escape_html(plain_text(node['c']))}</code></pre>"
 
     def _math(self, node: dict[str, Any]) -> str:
         """Render a formula as MathML, or as its source if it cannot be read."""
@@ -217,7 +216,7 @@ class _HTMLWriter:
         if drawn:
             return drawn
         mode = "display" if display else "inline"
-        return f'<code class="math {mode}">{_escape_text(tex)}</code>'
+        return f'<code class="math {mode}">{escape_html(tex)}</code>'
 
     def _hr(self, _: dict[str, Any]) -> str:
         return "<hr>"
@@ -258,7 +257,7 @@ class _HTMLWriter:
     def _render_passage(self, evidence: Evidence, passage: Passage) -> str:
         spots = self._supporting_spans(evidence, passage)
         facts = [
-            _escape_text(passage.heading),
+            escape_html(passage.heading),
             "" if passage.page is None else self._translate("page", page=passage.page),
             self._translate("grounding") if passage.origin == "grounding" else "",
             self._translate("ocr") if passage.ocr else "",
@@ -334,9 +333,9 @@ def _highlight(text: str, spans: Sequence[tuple[int, int]]) -> str:
 def _highlighted_pieces(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[str]:
     at = 0
     for start, end in spans:
-        yield f"{_escape_text(text[at:start])}<mark>{_escape_text(text[start:end])}</mark>"
+        yield f"{escape_html(text[at:start])}<mark>{escape_html(text[start:end])}</mark>"
         at = end
-    yield _escape_text(text[at:])
+    yield escape_html(text[at:])
 
 
 def _direction_attribute(nodes: Iterable[Node]) -> str:
@@ -347,10 +346,6 @@ def _anchor(address: str, inner: str, attributes: str = "") -> str:
     return f'<a href="{escape(address)}" rel="noopener noreferrer"{attributes}>{inner}</a>'
 
 
-def _escape_text(text: str) -> str:
-    return escape(INVALID_XML_CHAR.sub("", replace_surrogates(text)))
-
-
 def _heading_text(head: dict[str, Any]) -> str:
     """Return a heading without its citation numbers."""
-    return plain_text(n for n in head["c"] if not (isinstance(n, dict) and n["t"] == "cite")).strip()
+    return plain_text(node for node in head["c"] if not has_tag(node, "cite")).strip()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 from itertools import groupby
 from typing import Any
 from urllib.parse import quote
@@ -45,7 +44,6 @@ from research.export.fonts import (
 )
 from research.export.formula_tree import formula_text, parse_formula, to_json_lists
 from research.export.options import DEFAULT_OPTIONS, ExportOptions
-from research.export.report_facts import to_utc
 from research.export.report_texts import report_translator
 from research.export.sketch_map import describe_map, places_on_map, sketch_svg
 from research.export.typesetting import compile_template
@@ -78,21 +76,12 @@ _NEUTRAL_CHARS = " “”‘’—…·0123456789()[]"
 
 def report_pdf(report: Report, cited: CitedAnswer | None, options: ExportOptions = DEFAULT_OPTIONS) -> bytes:
     """Return the whole report as a PDF."""
-    document = build_document(report, cited, options)
-    timestamp = to_utc(cited.answer.made if cited else report.run.created)
-    author = cited.answer.author if cited else ""
-    return document_pdf(document, made=timestamp, author=author, places=places_on_map(report, cited))
+    return document_pdf(build_document(report, cited, options), places_on_map(report, cited))
 
 
-def document_pdf(
-    document: ReportDocument,
-    *,
-    made: datetime,
-    author: str = "",
-    places: Sequence[tuple[int, Place]] = (),
-) -> bytes:
-    """Return a document as a PDF, with a map below the heading of its places."""
-    return compile_template("report.typ", _TemplateData(document, places).build(made, author), timestamp=made)
+def document_pdf(document: ReportDocument, places: Sequence[tuple[int, Place]] = ()) -> bytes:
+    """Return a document as a PDF, with a map of the places, each with its number, 0 for none."""
+    return compile_template("report.typ", _TemplateData(document, places).build(), timestamp=document.timestamp)
 
 
 class _TemplateData:
@@ -106,7 +95,7 @@ class _TemplateData:
         self._headings: dict[str, list[Any]] = {}
         self._undrawable: dict[str, None] = {}  # names of undrawable scripts and characters, in order
 
-    def build(self, timestamp: datetime, author: str) -> dict[str, Any]:
+    def build(self) -> dict[str, Any]:
         """Return the data of the template `report.typ`."""
         title = visible_text(self._document.title).strip() or self._translate("untitled")
         nodes = list(self._document.nodes)
@@ -118,8 +107,8 @@ class _TemplateData:
             "language": self._document.language,
             "title": title,
             "named": self._split_text(title, is_bold=True),
-            "author": visible_text(author).strip() or "Sightline",
-            "byline": f"Sightline · {timestamp:%Y-%m-%d %H:%M} UTC",
+            "author": visible_text(self._document.author).strip() or "Sightline",
+            "byline": f"Sightline · {self._document.timestamp:%Y-%m-%d %H:%M} UTC",
             "contents": self._translate("contents"),
             "fonts": {
                 "plain": marks,
