@@ -35,13 +35,13 @@ def answer_tables(cited: CitedAnswer) -> list[ExportTable]:
 
 
 def answer_tables_csv(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
-    """Write the table of a number, or all tables, as CSV."""
+    """Return the table with the number in the options, or all tables, as CSV."""
     tables = answer_tables(cited) if cited else []
     return table_csv([tables[options.table_number - 1]] if options.table_number else tables)
 
 
 def answer_tables_excel(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
-    """Write a workbook with a sheet per table, all cells text, and the provenance."""
+    """Return a workbook with a sheet of text cells for each table, and one of the provenance."""
     from research.export.table_excel import ABOUT_SHEET, Sheet, workbook_bytes  # slow to import
 
     tables = answer_tables(cited) if cited else []

@@ -60,22 +60,22 @@ _TEX_ESCAPES = {
 
 
 def csl_json_file(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> str:
-    """Write the sources of a report as CSL-JSON."""
+    """Return the sources of a report as CSL-JSON."""
     return references_csl_json(listed_sources(cited))
 
 
 def bibtex_file(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> str:
-    """Write the sources of a report as BibTeX, below its provenance."""
+    """Return the sources of a report as BibTeX, below its provenance."""
     return references_bibtex(listed_sources(cited), provenance_lines(report, cited))
 
 
 def ris_file(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> str:
-    """Write the sources of a report as RIS."""
+    """Return the sources of a report as RIS."""
     return references_ris(listed_sources(cited))
 
 
 def sources_csv_file(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
-    """Write the sources of a report as a CSV table."""
+    """Return the sources of a report as a CSV table."""
     return sources_csv(listed_sources(cited))
 
 

@@ -44,7 +44,7 @@ class _EvidenceLine(NamedTuple):
 
 
 def cited_table_excel(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
-    """Write a workbook with sheets for values, evidence and provenance.
+    """Return a workbook with sheets for values, evidence and provenance.
 
     A number in the unit of its column is a numeric cell, even if it is approximate, a bound or the
     lower end of a range; its number format shows that. A number in another currency or unit is

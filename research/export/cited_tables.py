@@ -106,7 +106,7 @@ def build_cited_table(report: Report, cited: CitedAnswer | None) -> CitedTable:
 
 
 def cited_table_csv(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
-    """Write the table as CSV. Conflicting values are joined by " / ", a cell without a value is empty."""
+    """Return the table as CSV. Conflicting values are joined by " / ", a cell without a value is empty."""
     table = build_cited_table(report, cited)
     rows = [[row.full_name, *(_cell_text(table, row, c) for c in table.grid.columns)] for row in table.grid.rows]
     return table_csv([ExportTable("", [ExportColumn(name) for name in table.headings], rows)])
@@ -120,7 +120,7 @@ def _cell_text(table: CitedTable, row: Row, column: Column) -> str:
 
 
 def cited_table_markdown(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> str:
-    """Write the table as Markdown with a footnote for each cited source."""
+    """Return the table as Markdown with a footnote for each cited source."""
     table = build_cited_table(report, cited)
     translate = report_translator(table.language, "footnotes")
     lines = [
@@ -159,7 +159,7 @@ def _footnote(evidence: Evidence) -> str:
 
 
 def cited_table_parquet(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
-    """Write the table as Parquet, with a typed column for each table column.
+    """Return the table as Parquet, with a typed column for each table column.
 
     Further columns hold details of the best value: `.low`, `.high` and `.bound` of a number (a
     range has only these), `.precision` of a date, `.text` (the words of the source), `.status`,

@@ -43,7 +43,7 @@ def rows_arrow_table(rows: QueryResult) -> pa.Table:
 
 
 def rows_excel(rows: QueryResult, provenance: Sequence[str] = ()) -> bytes:
-    """Build a workbook with a sheet of typed cells and a sheet with the statement.
+    """Return a workbook with a sheet of typed cells and a sheet with the statement.
 
     The sheet of the statement also says in how many rows the compared columns have a value.
     Provenance lines, if given, go to an "About" sheet.
@@ -61,22 +61,22 @@ def _coverage_lines(rows: QueryResult) -> list[str]:
     return [" / ".join(lines) for lines in zip(*both, strict=True)]
 
 
-# Writers of the formats "rows" of a report: of one result, by its number
+# Writers of the formats "rows": one result of a report, by `table_number` of the options
 
 
 def result_csv(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
-    """Write a result as CSV."""
+    """Return a result as CSV."""
     return table_csv([rows_table(_result(report, options))])
 
 
 def result_excel(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
-    """Write a result as a workbook whose column headings are in the language of the options."""
+    """Return a result as a workbook whose column headings are in the language of the options."""
     rows = localise_rows(_result(report, options), options.language or report_language(report, cited))
     return rows_excel(rows, provenance_lines(report, cited))
 
 
 def result_parquet(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
-    """Write a result as Parquet."""
+    """Return a result as Parquet."""
     return table_parquet(rows_table(_result(report, options)))
 
 

@@ -74,7 +74,7 @@ def places_kml(
     """Return an OGC KML 2.2 document with a placemark for each place and route.
 
     The provenance lines are the description of the document. Viewers read descriptions as HTML, so
-    these are escaped and can only be text; names and data are literal. Characters that XML 1.0
+    these are escaped and can only be text; names and data are never read as HTML. Characters that XML 1.0
     forbids are dropped.
 
     Raises:

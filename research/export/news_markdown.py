@@ -1,4 +1,4 @@
-"""Results of a news report as Markdown: changes, timeline, conflicts, outlets, pictures.
+"""Sections of a news report as Markdown: changes, timeline, conflicts, outlets, pictures.
 
 Headlines, outlets, figures and captions come from outside and are escaped. Pictures are linked and
 not embedded, so opening the file makes no request.

@@ -38,7 +38,7 @@ from research.export.fonts import (
     TEXT_FONTS,
     WESTERN_FONT,
     is_drawable,
-    needs_letters_font,
+    needs_accents_font,
     needs_stroke,
     visible_text,
 )
@@ -48,7 +48,7 @@ from research.export.report_texts import report_translator
 from research.export.sketch_map import describe_map, places_on_map, sketch_svg
 from research.export.typesetting import compile_template
 
-MAX_TABLE_ROWS = 1_000  # nobody reads longer tables on paper
+MAX_TABLE_ROWS = 1_000  # rows of a table on paper; a note counts the others
 MAX_TABLE_CELLS = 12_000
 _TEXT_WIDTH_POINTS = 467.0  # points between the margins of A4
 _MIN_COLUMN_POINTS, _MAX_WORD_POINTS = 26.0, 90.0  # least width, and limit for the longest word
@@ -64,7 +64,7 @@ _EMOJI = (
 # A word in which no line can break. Scripts with joined letters are left whole.
 _LONG_WORD = r"[!-~\u00a1-\u058f\u1e00-\u1fff]{%d,}"
 # Pieces slanted as a whole, as no font has italics: a word of unjoined letters, or one Han.
-_SLANTED = r"(?P<lean>[0-9A-Za-z\u00aa-\u052f\u1e00-\u1fff]{1,24}|[\u3400-\u9fff\uac00-\ud7a3])"
+_SLANTED = r"(?P<slanted>[0-9A-Za-z\u00aa-\u052f\u1e00-\u1fff]{1,24}|[\u3400-\u9fff\uac00-\ud7a3])"
 _STACKED_MARKS = re.compile(  # setting letters with more marks takes minutes
     "([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]{12})"
     "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]+"
@@ -106,7 +106,7 @@ class _TemplateData:
         return {
             "language": self._document.language,
             "title": title,
-            "named": self._split_text(title, is_bold=True),
+            "title_nodes": self._split_text(title, is_bold=True),
             "author": visible_text(self._document.author).strip() or "Sightline",
             "byline": f"Sightline · {self._document.timestamp:%Y-%m-%d %H:%M} UTC",
             "contents": self._translate("contents"),
@@ -117,7 +117,7 @@ class _TemplateData:
                 "letters": (ACCENTED_LETTERS_FONT, *marks),
                 "marks": (TEXT_FONTS[0],) if self._is_western else (WESTERN_FONT,),
             },
-            "heads": self._headings,
+            "headings": self._headings,
             "nodes": [*body, *self._undrawable_note()],
         }
 
@@ -189,14 +189,11 @@ class _TemplateData:
     def _build_list(self, node: Any, depth: int) -> dict[str, Any]:
         """Build a list. Citations link to the items of the list of sources."""
         items = [item for item in node["c"] if isinstance(item, dict)]
-        block: dict[str, Any] = {"t": node["t"], "c": [self._build_item(i["c"], depth) for i in items]}
+        block: dict[str, Any] = {"t": node["t"], "c": [self._build_blocks(item["c"], depth + 1) for item in items]}
         if node["t"] == "ol":
             block["start"] = int(node.get("start", 1))
             block["sources"] = node is self._source_list
         return block
-
-    def _build_item(self, nodes: Sequence[Node], depth: int) -> list[Any]:
-        return self._build_blocks(nodes, depth + 1)
 
     # --- Tables
 
@@ -216,13 +213,13 @@ class _TemplateData:
             max(ems * size + _CELL_PADDING_POINTS, low) for ems, low in zip(preferred_ems, min_widths, strict=True)
         ]
         drawn = [[self._build_cell(cell) for cell in row] for row in cells]
-        heads = 1 if all(cell["t"] == "th" for cell in shown[0]["c"]) else 0
+        header_rows = 1 if all(cell["t"] == "th" for cell in shown[0]["c"]) else 0
         for band in split_into_bands(min_widths, _TEXT_WIDTH_POINTS):
             widths = fit_columns(
                 [preferred_widths[at] for at in band], [min_widths[at] for at in band], _TEXT_WIDTH_POINTS
             )
             band_rows = [[row[at] for at in band] for row in drawn]
-            yield {"t": "table", "wide": widths, "size": size, "heads": heads, "c": band_rows}
+            yield {"t": "table", "widths": widths, "size": size, "header_rows": header_rows, "c": band_rows}
         if len(shown) < len(rows):
             note = self._translate("rows cut", count=len(rows) - len(shown))
             yield {"t": "note", "c": self._split_text(note)}
@@ -281,8 +278,8 @@ class _TemplateData:
 
     def _build_citation(self, number: int, *, as_superscript: bool) -> dict[str, Any]:
         start = int(self._source_list.get("start", 1)) if self._source_list else 0
-        leads = bool(self._source_list) and start <= number < start + len(self._source_list["c"])
-        return {"t": "cite", "number": number, "leads": leads, "raised": as_superscript}
+        is_listed = bool(self._source_list) and start <= number < start + len(self._source_list["c"])
+        return {"t": "cite", "number": number, "is_listed": is_listed, "superscript": as_superscript}
 
     def _split_text(
         self,
@@ -295,8 +292,9 @@ class _TemplateData:
     ) -> list[Any]:
         """Split text into pieces with the same treatment.
 
-        Pieces need another font, break points (`part`), a slant (`lean`), a stroke because their
-        bold font is missing (`thin`), or a substitute because no font can draw them (`lost`).
+        Pieces need another font (`emoji`, `letters`, `mark`), points at which a long word may break
+        (`break`), a slant (`slanted`), a stroke because no bold font has them (`stroked`), or a
+        substitute because no font can draw them (`undrawable`).
         """
         text = _STACKED_MARKS.sub(r"\1", visible_text(text))
         if not keep_spaces:
@@ -309,13 +307,13 @@ class _TemplateData:
         ]
         if is_slanted:
             patterns[2:] = [_SLANTED]
-        if accented := "".join(char for char in sorted(set(text)) if needs_letters_font(char)):
+        if accented := "".join(char for char in sorted(set(text)) if needs_accents_font(char)):
             letters = re.escape(accented)
             patterns.insert(0, rf"(?P<letters>[\w{letters}]*[{letters}][\w{letters}]*)")
-        if is_bold and (thin := "".join(char for char in sorted(set(text)) if needs_stroke(char))):
-            patterns.insert(0, f"(?P<thin>[{re.escape(thin)}]+)")
+        if is_bold and (stroked := "".join(char for char in sorted(set(text)) if needs_stroke(char))):
+            patterns.insert(0, f"(?P<stroked>[{re.escape(stroked)}]+)")
         if undrawable:
-            patterns.insert(0, f"(?P<lost>[{re.escape(undrawable)}]+)")
+            patterns.insert(0, f"(?P<undrawable>[{re.escape(undrawable)}]+)")
         out: list[Any] = []
         at = 0
         for match in re.finditer("|".join(patterns), text):
@@ -327,13 +325,12 @@ class _TemplateData:
         return [piece for piece in out if piece != ""]
 
     def _special_piece(self, kind: str, match: re.Match[str], text: str) -> list[Any] | None:
+        """Return the nodes of a piece; None for punctuation of the width that the text has anyway."""
         words = match[0]
-        if kind == "lost":
-            return [{"t": "lost", "c": [f"[{name}]"]} for name in self._undrawable_names(words)]
-        if kind in ("emoji", "letters", "thin"):
+        if kind == "undrawable":
+            return [{"t": "undrawable", "c": [f"[{name}]"]} for name in self._undrawable_names(words)]
+        if kind in ("emoji", "letters", "stroked", "slanted"):
             return [{"t": kind, "c": [words]}]
-        if kind == "lean":
-            return [{"t": "lean", "c": [words]}]
         if kind == "long":
             return list(_break_word(words))
         if _is_western(text, match.start(), match.end()) == self._is_western:
@@ -357,14 +354,14 @@ def _break_word(word: str) -> Iterator[Any]:
     """Yield a long word with break points, after signs or else anywhere."""
     for at, part in enumerate(_BREAK_POINT.split(word)):
         if at:
-            yield {"t": "part"}
+            yield {"t": "break"}
         if len(part) <= 24:
             yield part
             continue
         step = 1 if len(part) <= 500 else 10
         for start in range(0, len(part), step):
             if start:
-                yield {"t": "part"}
+                yield {"t": "break"}
             yield part[start : start + step]
 
 

@@ -138,7 +138,7 @@ def sketch_png(places: Sequence[Place], language: Language, *, numbers: Sequence
     if not svg:
         return b""
     drawn = typesetting.compile_template(
-        "sketch.typ", {"svg": svg, "wide": WIDTH, "high": HEIGHT, "fonts": TEXT_FONTS}, output_format="png"
+        "sketch.typ", {"svg": svg, "width": WIDTH, "height": HEIGHT, "fonts": TEXT_FONTS}, output_format="png"
     )
     out = BytesIO()
     image = Image.open(BytesIO(drawn)).convert("RGB").quantize(96, dither=Image.Dither.NONE)
@@ -198,16 +198,16 @@ def _map_shapes(places: Sequence[Place], language: Language, numbers: Sequence[i
     yield from _scale_and_north_arrow(view, language)
     exact = [(view.x(place.lng), view.y(place.lat)) for _, place in numbered_places]
     spots = _separate_pins(exact, [number for number, _ in numbered_places])
-    taken: list[_BoundingBox] = [(x - r, y - r, x + r, y + r) for x, y, n in spots for r in [_pin_radius(n)]]
-    taken += [
+    occupied: list[_BoundingBox] = [(x - r, y - r, x + r, y + r) for x, y, n in spots for r in [_pin_radius(n)]]
+    occupied += [
         (_LEFT_MARGIN, HEIGHT - _BOTTOM_MARGIN - 34, _LEFT_MARGIN + 230, HEIGHT - _BOTTOM_MARGIN),
         (WIDTH - 66, _TOP_MARGIN, WIDTH, 78),
     ]
-    names = [_name_label(place, *spot, taken) for (_, place), spot in zip(numbered_places, spots, strict=True)]
-    for (x, y, _), (own_x, own_y) in zip(spots, exact, strict=True):
-        if abs(x - own_x) + abs(y - own_y) > 3:
-            yield _LineShape(own_x, own_y, x, y, "#c8372d", 1)
-            yield _CircleShape(own_x, own_y, 2.4, "#c8372d")
+    names = [_name_label(place, *spot, occupied) for (_, place), spot in zip(numbered_places, spots, strict=True)]
+    for (x, y, _), (exact_x, exact_y) in zip(spots, exact, strict=True):
+        if abs(x - exact_x) + abs(y - exact_y) > 3:
+            yield _LineShape(exact_x, exact_y, x, y, "#c8372d", 1)
+            yield _CircleShape(exact_x, exact_y, 2.4, "#c8372d")
     for x, y, number in reversed(spots):
         yield _CircleShape(x, y, _pin_radius(number) + 1.6, "#ffffff")
         yield _CircleShape(x, y, _pin_radius(number), "#c8372d" if number else "#7a8794")
@@ -244,7 +244,7 @@ def _pin_radius(number: int) -> float:
     return _PIN_RADIUS if number else _DOT_RADIUS
 
 
-def _name_label(place: Place, x: float, y: float, number: int, taken: list[_BoundingBox]) -> _TextShape | None:
+def _name_label(place: Place, x: float, y: float, number: int, occupied: list[_BoundingBox]) -> _TextShape | None:
     """Place a name beside its pin where it covers nothing; None if there is no such spot."""
     text = _shorten_name(visible_text(place.name).strip())
     if not text:
@@ -256,17 +256,17 @@ def _name_label(place: Place, x: float, y: float, number: int, taken: list[_Boun
     ):  # fmt: skip
         name = _TextShape(x + dx, y + dy, text, 14.0, "#1f2328", anchor, halo=True)
         box = (name.left - 2, name.y - 9, name.left + name.width + 2, name.y + 9)
-        if _is_free(box, taken):
-            taken.append(box)
+        if _is_free(box, occupied):
+            occupied.append(box)
             return name
     return None
 
 
-def _is_free(box: _BoundingBox, taken: Sequence[_BoundingBox]) -> bool:
-    left, top, right, foot = box
-    if left < _LEFT_MARGIN or right > WIDTH - _RIGHT_MARGIN or top < _TOP_MARGIN or foot > HEIGHT - _BOTTOM_MARGIN:
+def _is_free(box: _BoundingBox, occupied: Sequence[_BoundingBox]) -> bool:
+    left, top, right, bottom = box
+    if left < _LEFT_MARGIN or right > WIDTH - _RIGHT_MARGIN or top < _TOP_MARGIN or bottom > HEIGHT - _BOTTOM_MARGIN:
         return False
-    return not any(left < r and l < right and top < f and t < foot for l, t, r, f in taken)  # noqa: E741
+    return not any(left < r and l < right and top < f and t < bottom for l, t, r, f in occupied)  # noqa: E741
 
 
 def _shorten_name(name: str) -> str:
@@ -280,15 +280,17 @@ def _shorten_name(name: str) -> str:
 
 def _grid_shapes(view: _MapView) -> Iterator[_MapShape]:
     """Yield meridians and parallels with their degrees, and the frame."""
-    right, foot = WIDTH - _RIGHT_MARGIN, HEIGHT - _BOTTOM_MARGIN
+    right, bottom = WIDTH - _RIGHT_MARGIN, HEIGHT - _BOTTOM_MARGIN
     yield _PolygonShape(
-        ((_LEFT_MARGIN, _TOP_MARGIN), (right, _TOP_MARGIN), (right, foot), (_LEFT_MARGIN, foot)), "#f6f8fa"
+        ((_LEFT_MARGIN, _TOP_MARGIN), (right, _TOP_MARGIN), (right, bottom), (_LEFT_MARGIN, bottom)), "#f6f8fa"
     )
     for lng in _round_values(view.west, view.west + _MAP_WIDTH / view.units_per_lng, 170 / view.units_per_lng):
         x = view.x(lng)
-        yield _LineShape(x, _TOP_MARGIN, x, foot, "#dfe4ea", 1)
+        yield _LineShape(x, _TOP_MARGIN, x, bottom, "#dfe4ea", 1)
         turned = (lng + 180) % 360 - 180
-        yield _TextShape(x, foot + 13, _format_degrees(turned, "EW", 170 / view.units_per_lng), 11, "#656d76", "middle")
+        yield _TextShape(
+            x, bottom + 13, _format_degrees(turned, "EW", 170 / view.units_per_lng), 11, "#656d76", "middle"
+        )
     for lat in _round_values(view.north - _MAP_HEIGHT / view.units_per_lat, view.north, 120 / view.units_per_lat):
         if abs(lat) <= 90:
             y = view.y(lat)
@@ -298,9 +300,9 @@ def _grid_shapes(view: _MapView) -> Iterator[_MapShape]:
             )
     for x, y, to_x, to_y in (
         (_LEFT_MARGIN, _TOP_MARGIN, right, _TOP_MARGIN),
-        (right, _TOP_MARGIN, right, foot),
-        (right, foot, _LEFT_MARGIN, foot),
-        (_LEFT_MARGIN, foot, _LEFT_MARGIN, _TOP_MARGIN),
+        (right, _TOP_MARGIN, right, bottom),
+        (right, bottom, _LEFT_MARGIN, bottom),
+        (_LEFT_MARGIN, bottom, _LEFT_MARGIN, _TOP_MARGIN),
     ):
         yield _LineShape(x, y, to_x, to_y, "#aab4be", 1.2)
 
