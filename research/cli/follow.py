@@ -23,8 +23,8 @@ def execute(args: argparse.Namespace) -> int:
     check_output(args.output)
     run = find_run(args.run)
     try:
-        with ProgressDisplay() as screen:
-            print_progress(run, 0, screen)
+        with ProgressDisplay() as display:
+            print_progress(run, 0, display)
     except KeyboardInterrupt:
         command = f"{program_name()} follow {run.id}"
         raise CommandError(EXIT_STOPPED, f"The run continues. Follow it again with: {command}") from None

@@ -74,6 +74,7 @@ def _status_result(report: Report, result: schemas.RunResult) -> types.CallToolR
 
 
 def run_summary(run: Run) -> schemas.RunSummary:
+    """Return the entry of a run in the list of runs."""
     return schemas.RunSummary(
         run=run.id,
         question=run.question,
@@ -106,10 +107,10 @@ def places_result(finding: Finding) -> types.CallToolResult:
     """
     if finding.reason not in (None, "empty"):
         raise ToolCallError(f"{finding.reason}: {finding.message}" if finding.message else finding.reason)
-    places = [place for item in finding.evidence if (place := to_place(item))]
+    places = [place for item in finding.evidence if (place := _to_place(item))]
     facts = [item.passages[0].text for item in finding.evidence if not item.place]
     note = "\n".join(filter(None, [finding.message, *facts]))
-    lines = [format_place(place) for place in places]
+    lines = [_format_place(place) for place in places]
     text = "\n".join(filter(None, [note, *lines])) or "Nothing was found."
     return tool_result(text, schemas.PlacesResult(places=places, provider=finding.provider, note=note))
 
@@ -131,14 +132,15 @@ def database_result(answer: research.DatabaseAnswer, limit: int) -> types.CallTo
         rows=[[row[name] for name in answer.columns] for row in rows[:limit]],
         count=answer.count,
         more=answer.truncated or answer.count > limit,
-        coverage="; ".join(map(format_coverage, answer.coverage)),
+        coverage="; ".join(map(_format_coverage, answer.coverage)),
     )
-    lines = ["\t".join(table.columns)] + ["\t".join(map(format_cell, row)) for row in table.rows]
+    lines = ["\t".join(table.columns)] + ["\t".join(map(_format_database_value, row)) for row in table.rows]
     parts = [table.answer, table.coverage, table.sql, "\n".join(lines) if table.columns else ""]
     return tool_result("\n\n".join(filter(None, parts)), table)
 
 
-def to_place(evidence: Evidence) -> schemas.FoundPlace | None:
+def _to_place(evidence: Evidence) -> schemas.FoundPlace | None:
+    """Return the place of a piece of evidence with its address, None if it has no place."""
     place = evidence.place
     if place is None:
         return None
@@ -146,37 +148,40 @@ def to_place(evidence: Evidence) -> schemas.FoundPlace | None:
     return schemas.FoundPlace(**place.model_dump(include=shared), url=evidence.url)
 
 
-def format_place(place: schemas.FoundPlace) -> str:
+def _format_place(place: schemas.FoundPlace) -> str:
     distance = f"{place.distance} m" if place.distance is not None else ""
     rating = f"{place.rating:g} of 5" if place.rating is not None else ""
     facts = filter(None, (place.address, distance, rating, place.hours, f"{place.lng:.6f},{place.lat:.6f}"))
     return f"- {place.name}: {'; '.join(facts)}{' (sample)' if place.sample else ''}"
 
 
-def format_coverage(coverage: ColumnCoverage) -> str:
+def _format_coverage(coverage: ColumnCoverage) -> str:
     columns, scope = ", ".join(coverage.columns), " of a subquery" if coverage.part else ""
     if coverage.known is None:
         return f"{columns}: in how many rows{scope} it is known could not be counted"
     return f"{columns}: known in {coverage.known} of {coverage.rows} rows{scope}"
 
 
-def format_cell(value: object) -> str:
+def _format_database_value(value: object) -> str:
+    """Format a value of a database as one line, "" for NULL."""
     return "" if value is None else " ".join(str(value).split())
 
 
 def tool_result(text: str, result: BaseModel, *, is_error: bool = False) -> types.CallToolResult:
-    data = json.loads(replace_surrogates(json.dumps(result.model_dump(mode="json"), ensure_ascii=False)))
-    content: list[types.ContentBlock] = [types.TextContent(type="text", text=replace_surrogates(text))]
+    """Return the result of a call as text and data. Half surrogate pairs, which pages may contain, are replaced."""
+    data = json.loads(make_encodable(json.dumps(result.model_dump(mode="json"), ensure_ascii=False)))
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=make_encodable(text))]
     return types.CallToolResult(content=content, structuredContent=data, isError=is_error)
 
 
 def error_result(message: str) -> types.CallToolResult:
-    content: list[types.ContentBlock] = [types.TextContent(type="text", text=replace_surrogates(message))]
+    """Return the result of a call that has failed."""
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=make_encodable(message))]
     return types.CallToolResult(content=content, isError=True)
 
 
 def error_message(error: Exception, tool: str) -> str:
-    """Return the message about an exception, without secrets."""
+    """Return the message about an exception, without secrets. An unexpected one is logged; only its type is named."""
     if isinstance(error, ValidationError):
         problems = error.errors(include_url=False, include_input=False)
         messages = (f"{'.'.join(map(str, problem['loc'])) or 'the call'}: {problem['msg']}" for problem in problems)
@@ -189,6 +194,6 @@ def error_message(error: Exception, tool: str) -> str:
     return f"{tool} failed ({type(error).__name__}); the log of the server has the details."
 
 
-def replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which pages may contain, so that the text can be encoded."""
+def make_encodable(text: str) -> str:
+    """Replace half surrogate pairs, which pages may contain, by "?", so that UTF-8 can encode the text."""
     return text.encode("utf-8", "replace").decode()

@@ -37,8 +37,8 @@ from research.mcp_server.results import (
     error_message,
     error_result,
     library_result,
+    make_encodable,
     places_result,
-    replace_surrogates,
     report_text,
     run_result,
     run_summary,
@@ -77,7 +77,7 @@ class Tool:
     result_type: type[BaseModel]
     handler: Callable[[Any], Awaitable[types.CallToolResult]]
     is_read_only: bool = True
-    uses_internet: bool = False  # whether it may send requests to the internet
+    uses_internet: bool = False  # may send requests to the internet
 
     def definition(self, name: str) -> types.Tool:
         hints = types.ToolAnnotations(
@@ -109,10 +109,10 @@ class SightlineServer(Server[Any, Any]):
         self._tools = self._make_tools()
         self._register_handlers()
 
-    async def run(self, read_stream: Any, write_stream: Any, *args: Any, **more: Any) -> None:
-        """Serve a session like the SDK, but reject requests with unknown methods."""
+    async def run(self, read_stream: Any, write_stream: Any, *args: Any, **kwargs: Any) -> None:
+        """Serve a session as the SDK does, but reject requests with unknown methods."""
         async with reject_unknown_requests(read_stream, write_stream) as received:
-            await super().run(received, write_stream, *args, **more)
+            await super().run(received, write_stream, *args, **kwargs)
 
     def close(self) -> None:
         """Release the data folder if it is open."""
@@ -129,14 +129,14 @@ class SightlineServer(Server[Any, Any]):
                 "places, a database, the library of documents), judges what is missing, searches "
                 "again and writes. Returns the report as Markdown, and its answer with the passages "
                 "that it cites. May cost money with the models that are set up.",
-                schemas.ResearchArguments, schemas.RunResult, self._run_research, is_read_only=False, uses_internet=True,
+                schemas.ResearchArguments, schemas.RunResult, self._run_to_end, is_read_only=False, uses_internet=True,
             ),
             "research_table": Tool(
                 "Fill in a table",
                 "Answers the same questions (columns) on several things (rows): each cell has its own value, "
                 "by type, and the sentence of a source that says so, or why it is empty. May cost money with "
                 "the models that are set up: a search for each cell, and a call for each row.",
-                schemas.TableArguments, schemas.TableResult, self._run_table, is_read_only=False, uses_internet=True,
+                schemas.TableArguments, schemas.TableResult, self._run_to_end, is_read_only=False, uses_internet=True,
             ),
             "report": Tool(
                 "Read a report",
@@ -172,20 +172,16 @@ class SightlineServer(Server[Any, Any]):
         async def tools() -> list[types.Tool]:
             return [tool.definition(name) for name, tool in self._tools.items()]
 
-        async def call(name: str, arguments: dict[str, Any]) -> types.CallToolResult:
-            return await self._call_tool(name, arguments)
-
         async def resources() -> list[types.Resource]:
             return await self._run_in_thread(self._list_resources)
 
         async def templates() -> list[types.ResourceTemplate]:
-            about = "The report of a run; list_runs gives the ids."
             return [
                 types.ResourceTemplate(
                     uriTemplate=RUN_URI_TEMPLATE,
                     name="run",
                     title="Report of a run",
-                    description=about,
+                    description="The report of a run; list_runs gives the ids.",
                     mimeType="text/markdown",
                 )
             ]
@@ -194,7 +190,7 @@ class SightlineServer(Server[Any, Any]):
             return [ReadResourceContents(await self._run_in_thread(self._read_resource, str(uri)), "text/markdown")]
 
         self.list_tools()(tools)  # type: ignore[no-untyped-call]
-        self.call_tool(validate_input=False)(call)
+        self.call_tool(validate_input=False)(self._call_tool)
         self.list_resources()(resources)  # type: ignore[no-untyped-call]
         self.list_resource_templates()(templates)  # type: ignore[no-untyped-call]
         self.read_resource()(read)  # type: ignore[no-untyped-call]
@@ -216,21 +212,19 @@ class SightlineServer(Server[Any, Any]):
         return await to_thread.run_sync(partial(self._with_application, function, *args))
 
     def _with_application(self, function: Callable[..., _T], *args: Any) -> _T:
+        """Call a function with the application, which the first call opens."""
         application = research.get_application(self._data_dir)
         self._is_open = True
         return function(application, *args)
 
     # Runs
 
-    async def _run_research(self, arguments: schemas.ResearchArguments) -> types.CallToolResult:
+    async def _run_to_end(self, arguments: schemas.ResearchArguments | schemas.TableArguments) -> types.CallToolResult:
+        """Start or resume the run of a call, report its progress and return its report or its table."""
         run, after = await self._run_in_thread(self._start_run, arguments)
         await self._wait_for_run(run, after)
-        return await self._run_in_thread(_read_run, run.id)
-
-    async def _run_table(self, arguments: schemas.TableArguments) -> types.CallToolResult:
-        run, after = await self._run_in_thread(self._start_run, arguments)
-        await self._wait_for_run(run, after)
-        return await self._run_in_thread(_read_table, run.id)
+        read = _read_table if isinstance(arguments, schemas.TableArguments) else _read_run
+        return await self._run_in_thread(read, run.id)
 
     async def _wait_for_run(self, run: Run, after: int) -> None:
         """Report the progress of a run until it ends; stop it if no caller is left.
@@ -253,7 +247,7 @@ class SightlineServer(Server[Any, Any]):
     def _start_run(
         self, application: Application, arguments: schemas.ResearchArguments | schemas.TableArguments
     ) -> tuple[Run, int]:
-        """Start or resume the run of a call; return it and the last event that already happened."""
+        """Start or resume the run of a call; return it and the number of its last event so far, 0 for a new run."""
         known = application.runs.get_run(arguments.run_id) if arguments.run_id else None
         if known is None:
             run = run_requests.start_run(application, arguments)
@@ -268,8 +262,7 @@ class SightlineServer(Server[Any, Any]):
         return known, after
 
     async def _follow_run(self, run_id: str, after: int) -> bool:
-        """Report the progress of a run until it ends; return whether the client disconnected
-        before."""
+        """Report the progress of a run until it ends. Return True if the client disconnected first."""
         request = self.request_context.request  # None on stdio
         is_disconnected = False
 
@@ -288,6 +281,7 @@ class SightlineServer(Server[Any, Any]):
         return is_disconnected
 
     async def _send_progress(self, events: Iterator[Event]) -> None:
+        """Send a line of progress for each event, if the client has asked for progress."""
         context = self.request_context
         token, count = context.meta.progressToken if context.meta else None, 0
         next_event = partial(next, events, None)
@@ -299,7 +293,7 @@ class SightlineServer(Server[Any, Any]):
             if line and token is not None:
                 count += 1
                 await context.session.send_progress_notification(
-                    token, count, message=replace_surrogates(line), related_request_id=str(context.request_id)
+                    token, count, message=make_encodable(line), related_request_id=str(context.request_id)
                 )
 
     async def _read_report(self, arguments: schemas.ReportArguments) -> types.CallToolResult:
@@ -318,7 +312,7 @@ class SightlineServer(Server[Any, Any]):
             types.Resource(
                 uri=AnyUrl(RUN_URI_PREFIX + run.id),
                 name=run.id,
-                title=replace_surrogates(run.question),
+                title=make_encodable(run.question),
                 description=f"{run.status}, {run.created.isoformat(timespec='seconds')}",
                 mimeType="text/markdown",
             )
@@ -330,7 +324,7 @@ class SightlineServer(Server[Any, Any]):
         report = _report_without_remarks(application, run_id) if uri.startswith(RUN_URI_PREFIX) else None
         if report is None:
             raise McpError(types.ErrorData(code=NOT_FOUND, message="There is no such run."))
-        return replace_surrogates(report_text(report))
+        return make_encodable(report_text(report))
 
     # Single sources
 
