@@ -38,7 +38,6 @@ from research.export.options import DEFAULT_OPTIONS, ExportOptions
 from research.export.report_facts import report_language, to_utc
 from research.export.report_texts import report_translator
 
-_BLOCK_TAGS = frozenset({"p", "h", "ul", "ol", "li", "table", "pre", "blockquote", "hr"})
 _UNESCAPED_DOLLAR = re.compile(r"(?<!\\)\$")
 _TASK_BOX = re.compile(r"^\[([ x])\] ")  # our own: brackets from outside are escaped
 _CITATION = re.compile(r"\[([0-9]{1,6})\]")
@@ -111,11 +110,6 @@ def is_displayed(node: Node) -> bool:
     return isinstance(node, dict) and bool(node.get("display"))
 
 
-def is_inline(node: Node) -> bool:
-    """Return whether a node stands within a paragraph."""
-    return isinstance(node, str) or node["t"] not in _BLOCK_TAGS
-
-
 def is_right_to_left(nodes: Iterable[Node]) -> bool:
     """Return whether the first letter of the text belongs to a right-to-left script."""
     for char in plain_text(nodes):
@@ -123,6 +117,15 @@ def is_right_to_left(nodes: Iterable[Node]) -> bool:
         if direction in ("R", "AL", "L"):
             return direction != "L"
     return False
+
+
+def source_number_range(nodes: Iterable[Node]) -> range:
+    """Return the numbers in the list of sources of a document; an empty range without a list."""
+    for node in nodes:
+        if isinstance(node, dict) and node.get("role") == "sources":
+            start = int(node.get("start", 1))
+            return range(start, start + len(node["c"]))
+    return range(0)
 
 
 def _text_pieces(nodes: Iterable[Node]) -> Iterator[str]:

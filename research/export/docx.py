@@ -30,9 +30,9 @@ from research.export.document import (
     build_document,
     has_tag,
     is_displayed,
-    is_inline,
     is_right_to_left,
     plain_text,
+    source_number_range,
 )
 from research.export.docx_styles import (
     LIST_INDENT_TWIPS,
@@ -58,6 +58,7 @@ from research.export.options import DEFAULT_OPTIONS, ExportOptions
 from research.export.page_estimation import PageEstimator
 from research.export.report_texts import report_translator
 from research.export.sketch_map import describe_map, places_on_map, sketch_png
+from research.export.tree_markdown import is_inline
 
 # Right-to-left words, with the digits, spaces and punctuation between them.
 _RIGHT_TO_LEFT_RUN = re.compile(
@@ -91,7 +92,7 @@ class _DocxWriter:
         self._page_number_runs: dict[str, Any] = {}  # runs of the contents, by bookmark
         self._bookmarks = 0
         self._lists = ListDefinitions()
-        self._source_numbers = _source_number_range(document.nodes)
+        self._source_numbers = source_number_range(document.nodes)
 
     def write(self) -> bytes:
         """Build the body and return the file as bytes."""
@@ -411,15 +412,6 @@ def _leading_nodes(nodes: Sequence[Any]) -> Iterator[Any]:
         if not is_inline(node):
             return
         yield node
-
-
-def _source_number_range(nodes: Iterable[Node]) -> range:
-    """Return the numbers of the list of sources."""
-    for node in nodes:
-        if isinstance(node, dict) and node.get("role") == "sources":
-            start = int(node.get("start", 1))
-            return range(start, start + len(node["c"]))
-    return range(0)
 
 
 _CELL_PADDING_TWIPS = 280  # twentieths of a point: space left and right of the text of a cell

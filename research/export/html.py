@@ -32,7 +32,7 @@ from research.export.sketch_map import places_on_map, sketch_svg
 _CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 )
-_PLAIN_TAGS = {"ul", "em", "strong", "s", "code"}
+_PLAIN_TAGS = {"ul", "tr", "em", "strong", "s", "code"}
 _LANGUAGE_CODES: dict[Language, str] = {"en": "en", "zh": "zh-CN"}
 _ALIGNMENTS = {"left", "center", "right"}
 _MAX_WHOLE_FRAGMENT_CHARS = 80  # a longer text is identified by its two ends
@@ -189,20 +189,13 @@ class _HTMLWriter:
         drawn = "".join(f"<{name}>{self._render_nodes(group)}</{name}>" for name, group in parts if group)
         return f'<div class="wide"><table>{drawn}</table></div>'
 
-    def _tr(self, node: dict[str, Any]) -> str:
-        return f"<tr>{self._render_nodes(node['c'])}</tr>"
-
-    def _th(self, node: dict[str, Any]) -> str:
-        return self._render_cell("th", node)
-
     def _td(self, node: dict[str, Any]) -> str:
-        return self._render_cell("td", node)
-
-    def _render_cell(self, tag: str, node: dict[str, Any]) -> str:
-        align = node.get("align", "")
+        tag, align = node["t"], node.get("align", "")
         style = f' style="text-align:{align}"' if align in _ALIGNMENTS else ""
         style += _direction_attribute(node["c"])
         return f"<{tag}{style}>{self._render_nodes(node['c'])}</{tag}>"
+
+    _th = _td
 
     def _pre(self, node: dict[str, Any]) -> str:
         named = node.get("language", "")

@@ -27,9 +27,9 @@ from research.export.document import (
     build_document,
     has_tag,
     is_displayed,
-    is_inline,
     is_right_to_left,
     plain_text,
+    source_number_range,
 )
 from research.export.fonts import (
     ACCENTED_LETTERS_FONT,
@@ -46,6 +46,7 @@ from research.export.formula_tree import formula_text, parse_formula, to_json_li
 from research.export.options import DEFAULT_OPTIONS, ExportOptions
 from research.export.report_texts import report_translator
 from research.export.sketch_map import describe_map, places_on_map, sketch_svg
+from research.export.tree_markdown import is_inline
 from research.export.typesetting import compile_template
 
 MAX_TABLE_ROWS = 1_000  # rows of a table on paper; a note counts the others
@@ -91,7 +92,7 @@ class _TemplateData:
         self._document, self._places = document, places
         self._translate: Translator = report_translator(document.language)
         self._is_western = document.language != "zh"  # default width of shared punctuation
-        self._source_list = _find_source_list(document.nodes)
+        self._source_numbers = source_number_range(document.nodes)
         self._headings: dict[str, list[Any]] = {}
         self._undrawable: dict[str, None] = {}  # names of undrawable scripts and characters, in order
 
@@ -192,7 +193,7 @@ class _TemplateData:
         block: dict[str, Any] = {"t": node["t"], "c": [self._build_blocks(item["c"], depth + 1) for item in items]}
         if node["t"] == "ol":
             block["start"] = int(node.get("start", 1))
-            block["sources"] = node is self._source_list
+            block["sources"] = node.get("role") == "sources"
         return block
 
     # --- Tables
@@ -277,8 +278,7 @@ class _TemplateData:
         return {"t": "math", "display": display, "c": to_json_lists(formula), "words": formula_text(tex)}
 
     def _build_citation(self, number: int, *, as_superscript: bool) -> dict[str, Any]:
-        start = int(self._source_list.get("start", 1)) if self._source_list else 0
-        is_listed = bool(self._source_list) and start <= number < start + len(self._source_list["c"])
+        is_listed = number in self._source_numbers
         return {"t": "cite", "number": number, "is_listed": is_listed, "superscript": as_superscript}
 
     def _split_text(
@@ -388,9 +388,3 @@ def _ascii_address(url: str) -> str:
     """Return a web address in ASCII, "" for any other address."""
     is_web_address = url.startswith(("http://", "https://"))
     return quote(url, safe="%/:=&?~#+!$,;'@()*[]-._") if is_web_address else ""
-
-
-def _find_source_list(nodes: Iterable[Node]) -> Any:
-    """Return the list of sources, or None."""
-    lists = (n for n in nodes if isinstance(n, dict) and n.get("role") == "sources")
-    return next(lists, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Sequence
+from typing import Any
 
 from mcp import types
 from pydantic import BaseModel, ValidationError
@@ -25,6 +26,11 @@ class ToolCallError(Exception):
 
 def run_result(report: Report) -> types.CallToolResult:
     """Return the report of a run as text and data."""
+    return _status_result(report, schemas.RunResult(**_run_fields(report)))
+
+
+def _run_fields(report: Report) -> dict[str, Any]:
+    """Return the fields of `RunResult` for the report of a run."""
     run, answer = report.run, research.number_report_answer(report)
     data = json.loads(research.export_report(report, answer, "json", _export_options()))
     cites = [
@@ -40,10 +46,14 @@ def run_result(report: Report) -> types.CallToolResult:
     ]
     names = set(schemas.FailedStep.model_fields)
     failures = [schemas.FailedStep(**{name: item[name] for name in names}) for item in data["failures"]]
-    result = schemas.RunResult(
-        run=run.id, status=run.status, question=run.question, answer=data["answer"], citations=cites, failures=failures
-    )
-    return _status_result(report, result)
+    return {
+        "run": run.id,
+        "status": run.status,
+        "question": run.question,
+        "answer": data["answer"],
+        "citations": cites,
+        "failures": failures,
+    }
 
 
 def report_text(report: Report) -> str:
@@ -57,15 +67,15 @@ def _export_options() -> research.ExportOptions:
 
 def table_result(report: Report) -> types.CallToolResult:
     """Return a table as text and data."""
-    fields = run_result(report).structuredContent or {}
     table = None
     if research.has_cited_table(report):
         answer = research.number_report_answer(report)
         table = json.loads(research.export_report(report, answer, "table.json", _export_options()))
-    return _status_result(report, schemas.TableResult(**fields, table=table))
+    return _status_result(report, schemas.TableResult(**_run_fields(report), table=table))
 
 
 def _status_result(report: Report, result: schemas.RunResult) -> types.CallToolResult:
+    """Return a result with the report as its text; that of a failed run is an error with the reason."""
     run, text = report.run, report_text(report)
     if run.status == "failed":
         why = f"The run {run.id} has failed: {run.error}. Call again with this run_id to go on."

@@ -14,7 +14,7 @@ import asyncio
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -163,10 +163,6 @@ class LocalRunManager(RunManager):
         """Send the changed session keys of an owner to the workers."""
         if self._worker_pool:
             self._worker_pool.send_keys(owner, self.resource_provider.session_keys(owner))
-
-    def set_session_keys(self, owner: str, keys: Mapping[str, str]) -> None:
-        """Set the session keys of an owner to those that the server sent."""
-        self.resource_provider.set_session_keys(owner, keys)
 
     def _send_to_worker(self, active_run: ActiveRun) -> None:
         """Send a run to the worker under whose engine it was stored."""
@@ -415,7 +411,7 @@ class LocalRunManager(RunManager):
         graph = await self._load_graph()
         run, saver = active_run.run, await self._checkpoint_store.saver()
         config: RunnableConfig = {"configurable": {"thread_id": run.id}, "recursion_limit": RECURSION_LIMIT}
-        with self.open_resources(run.owner) as resources:
+        with self.resource_provider.open_resources(run.owner) as resources:
             active_run.set_resources(resources)
         active_run.start_trace()
         has_checkpoint = False

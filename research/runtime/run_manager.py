@@ -10,7 +10,6 @@ import threading
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -79,14 +78,6 @@ class RunManager(ABC):
     def run_on_loop(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
         """Run a coroutine on the loop of the runs, where their clients live, and wait for it."""
         return self.loop.run(coroutine)
-
-    def open_resources(self, owner: str) -> AbstractContextManager[RunResources]:
-        """Return the resources of an owner, kept open inside the context."""
-        return self.resource_provider.open_resources(owner)
-
-    def default_options(self, owner: str) -> RunOptions:
-        """Return the options for a run of an owner that specifies none."""
-        return self.resource_provider.default_options(owner)
 
     def active_resources(self) -> list[RunResources]:
         """Return the resources of the runs under way in this process."""
@@ -181,7 +172,7 @@ class RunManager(ABC):
         """
         count_start(self.start_limiter, owner)
         text = clean_question_text(question)
-        options = options or self.default_options(owner)
+        options = options or self.resource_provider.default_options(owner)
         self._check_sources(options)
         if run_id and (existing := self.get_run(run_id, owner=owner)):
             return existing
@@ -288,11 +279,11 @@ class RunManager(ABC):
             RateLimitError: the owner has previewed too much within a minute.
         """
         count_start(self.preview_limiter, owner)
-        cleaned, limits = clean_question(question), options or self.default_options(owner)
+        cleaned, limits = clean_question(question), options or self.resource_provider.default_options(owner)
         if follows and (parent := self.get_run(follows, owner=owner)):
             run = parent.model_copy(update={"id": "", "follows": parent.id})
             cleaned = cleaned.model_copy(update={"before": conversation_memory(self.store, run)})
-        with self.open_resources(owner) as resources:
+        with self.resource_provider.open_resources(owner) as resources:
             plan = self.run_on_loop(make_plan(cleaned, resources.reasoner_for(owner), limits, ignore_event))
         return plan_from_question(cleaned, limits) if isinstance(plan, Draft) else plan
 

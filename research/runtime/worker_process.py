@@ -119,7 +119,7 @@ def _handle_messages(application: WorkerApplication, messages: Iterator[tuple[An
         if kind == "run":
             _execute_run(runs, *values)
         elif kind == "keys":
-            runs.set_session_keys(*values)
+            runs.resource_provider.set_session_keys(*values)
         else:
             runs.loop.call_soon(runs.handle_requests)
 
@@ -134,7 +134,7 @@ def _execute_run(
     folder: Path | None,
 ) -> None:
     """Execute a run of an owner with these session keys."""
-    runs.set_session_keys(owner, keys)
+    runs.resource_provider.set_session_keys(owner, keys)
     if folder:
         runs.resources.report_files.set_folder(run_id, folder)
     run = runs.store.get_run(run_id)
