@@ -227,8 +227,8 @@ class ScriptedReasoner:
             for n, (query, source) in enumerate(((q, s) for q in self._queries for s in options.sources), 1)
         ]
         part = Part(id="p1", subject="Tower", text=question.text)
-        unclear = None if question.added else self._unclear
-        return Plan(parts=(part,), tasks=tuple(tasks), notes=("scripted",), unclear=unclear)
+        unclear = None if question.additions else self._unclear
+        return Plan(parts=(part,), tasks=tuple(tasks), notes=("scripted",), clarification=unclear)
 
     async def reflect(
         self,
@@ -240,7 +240,7 @@ class ScriptedReasoner:
         emit: EventEmitter,
     ) -> Reflection:
         self.reflected.append((round_, tuple(findings)))
-        self.added.append(("reflect", question.added))
+        self.added.append(("reflect", question.additions))
         source = plan.tasks[0].source if plan.tasks else "web"
         return Reflection(
             round=round_,
@@ -263,7 +263,7 @@ class ScriptedReasoner:
         emit: EventEmitter,
     ) -> Draft:
         self.written.append((plan, tuple(findings)))
-        self.added.append(("write", question.added))
+        self.added.append(("write", question.additions))
         return self.quote_findings(question, plan, findings)
 
     # Of a report: as many sections as there are queries, one of them each
@@ -366,9 +366,9 @@ class ScriptedReasoner:
         for item, passage in ((e, p) for f in own for e in f.evidence for p in e.passages):
             cite = PassageReference(evidence=item.id, passage=passage.id, end=len(passage.text))
             value = CellValue(type="text", text=passage.text)
-            reading = CellReading(value=value, quote=passage.text, cites=(cite,))
+            reading = CellReading(value=value, quote=passage.text, references=(cite,))
             return cell.model_copy(update={"readings": (reading,)})
-        return cell.model_copy(update={"lack": "not found"})
+        return cell.model_copy(update={"missing_reason": "not found"})
 
     def quote_findings(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
         spans = tuple(
@@ -376,7 +376,7 @@ class ScriptedReasoner:
                 kind="quote",
                 text=passage.text,
                 part="p1",
-                cites=(PassageReference(evidence=item.id, passage=passage.id, end=len(passage.text)),),
+                references=(PassageReference(evidence=item.id, passage=passage.id, end=len(passage.text)),),
             )
             for finding in findings
             for item in finding.evidence

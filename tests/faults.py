@@ -513,7 +513,7 @@ class Bench:
             yield f"asked again when resumed: {', '.join(others)}"
         if lost := [f.task.query for f in before.findings if f not in after.findings]:
             yield f"lost when resumed: {', '.join(lost)}"
-        if after.answer.unwritten or any(f.stage == "write" for f in after.answer.failures):
+        if after.answer.placeholder or any(f.stage == "write" for f in after.answer.failures):
             yield "resumed, but still not written"
         yield from _sound(after)
 
@@ -545,7 +545,7 @@ def _told(report: Report, fault: Fault, column: Column, wire: Wire) -> Iterator[
     failed = "write" in expected and fault.code != "maxtokens"
     if report.run.status != ("failed" if failed else "done"):
         yield f"the run is {report.run.status}"
-    if report.answer.unwritten != failed or not report.answer.spans:
+    if report.answer.placeholder != failed or not report.answer.spans:
         yield "the answer is not what the run says"
     if THOUGHT in report.model_dump_json():
         yield "the model's thoughts are in the report"
@@ -575,7 +575,7 @@ def _sound(report: Report) -> Iterator[str]:
     assert found
     yield from check_numbering(found)
     for item in found.spans:
-        if item.span.cites and not item.numbers:
+        if item.span.references and not item.numbers:
             yield f"cites nothing that is there: {item.span.text[:40]!r}"
 
 

@@ -132,10 +132,10 @@ def counted(name: str, report: Report, half: str, show: bool = False) -> dict[st
             if value is None:
                 counts["empty, rightly"] += not told["answers"]
                 if show and told["answers"]:
-                    print(f"  - {row.name} | {column.name}: empty ({cell.lack}), {told['answers']}")
+                    print(f"  - {row.name} | {column.name}: empty ({cell.missing_reason}), {told['answers']}")
                 continue
             counts["filled"] += 1
-            counts["uncited"] += not cell.readings[0].cites
+            counts["uncited"] += not cell.readings[0].references
             good = right(value, column, told["answers"])
             counts["right"] += good
             if show and not good:

@@ -375,7 +375,7 @@ def test_citations_stand_at_the_ends_of_their_sentences_in_any_script(
     report = asked(shared, ZH if has_han("".join(sentences)) else "When is the Café Zürich open?")
     for finding in report.findings:
         assert [span.text for span in finding.summary] == list(sentences)
-        assert [len(span.cites) for span in finding.summary] == [1, 1, 1]
+        assert [len(span.references) for span in finding.summary] == [1, 1, 1]
     answer = numbered(report)
     assert [span.numbers for span in answer.spans] == [(1,), (2,), (3,)]
     for span, sentence in zip(answer.spans, sentences, strict=True):
@@ -388,7 +388,7 @@ def test_offsets_of_a_part_count_within_that_part(shared: Application, gemini: F
     metadata["groundingSupports"] = [{"segment": segment, "groundingChunkIndices": [0]}]
     gemini.brain.grounded = lambda query: (texts, metadata)
     finding = asked(shared).findings[0]
-    assert [(span.text, len(span.cites)) for span in finding.summary] == [
+    assert [(span.text, len(span.references)) for span in finding.summary] == [
         ("前言。事实如此", 1),
         ("。", 0),
     ]
@@ -510,7 +510,7 @@ def test_a_redirect_is_shown_with_its_domain_and_day_and_said_to_expire(
 ) -> None:
     report = asked(shared, EN)
     answer = numbered(report)
-    assert all(source.evidence.expires for source in answer.sources)
+    assert all(source.evidence.url_expires for source in answer.sources)
     line = next(x for x in report_markdown(report, answer).splitlines() if x.startswith("1. ["))
     assert "museum.example.org" in line and "expires" in line
     assert answer.sources[0].evidence.retrieved.date().isoformat() in line
@@ -609,14 +609,14 @@ def test_an_answer_that_failed_costs_no_evidence_and_trying_again_only_writes(
 ) -> None:
     gemini.fail("write", fault, times=1)
     report = asked(shared, status="failed")
-    assert report.answer is not None and report.answer.unwritten
+    assert report.answer is not None and report.answer.placeholder
     assert len(report.findings) == 3 and all(finding.evidence for finding in report.findings)
     assert "quote" in {span.kind for span in report.answer.spans} or words(report.answer.spans)
     before = [call.stage for call in gemini.log]
     shared.runs.resume(report.run.id)
     done = over(shared, report.run.id)
     assert [call.stage for call in gemini.log][len(before) :] == ["write"]
-    assert done.answer is not None and not done.answer.unwritten
+    assert done.answer is not None and not done.answer.placeholder
     assert numbered(done).sources and done.findings == report.findings
 
 
@@ -705,8 +705,8 @@ def test_a_support_cites_one_place_however_often_its_words_occur(shared: Applica
     texts, metadata = told(("**", ()), ("是", ()), ("**", (0,)), ("是**是**", ()))("")
     gemini.brain.grounded = lambda query: (texts, metadata)
     (first, *rest) = asked(shared).findings[0].summary
-    assert (first.text, len(first.cites)) == ("**是**", 1)
-    assert not any(span.cites for span in rest)
+    assert (first.text, len(first.references)) == ("**是**", 1)
+    assert not any(span.references for span in rest)
 
 
 ANSWERS: dict[str, Callable[[list[str]], str]] = {
@@ -749,8 +749,8 @@ def test_a_citation_opens_the_very_sentence_that_the_search_was_supported_by(
     answer = numbered(report)
     assert len(answer.spans) >= 2
     for span in answer.spans:
-        assert span.span.cites
-        for cite in span.span.cites:
+        assert span.span.references
+        for cite in span.span.references:
             assert said[cite.passage] in span.span.text
 
 
@@ -801,7 +801,7 @@ def test_an_answer_that_hangs_ends_at_its_deadline_and_the_evidence_is_shown(
 ) -> None:
     gemini.fail("write", fault)
     report = asked(desks.open(model_timeout=1.5), status="failed")
-    assert report.answer is not None and report.answer.unwritten
+    assert report.answer is not None and report.answer.placeholder
     assert ("write", "timeout") in failures(report)
     assert "timeout" in report.run.error
 

@@ -120,7 +120,7 @@ def test_of_hundreds_of_long_sources_an_answer_is_written_that_cites_and_says_wh
     assert len(sources) >= 300
 
     answer = report.answer
-    assert answer is not None and not answer.unwritten
+    assert answer is not None and not answer.placeholder
     assert number_report_answer(report).sources
     (notice,) = [s.text for s in answer.spans if s.kind == "notice" and re.search("left out|没有用上", s.text)]
     assert re.search(r"(\d+) of (\d+) sources|(\d+) 个来源中有 (\d+) 个", notice)

@@ -191,7 +191,7 @@ def clicked_area() -> SearchArea | None:
 def is_searched(pin: SearchArea, search_area: SearchArea) -> bool:
     """Return True if an area was searched at the clicked point with the selected radius."""
     near = abs(pin.lng - search_area.lng) < SAME_POINT_DEGREES and abs(pin.lat - search_area.lat) < SAME_POINT_DEGREES
-    return near and (search_area.asked or search_area.radius) == pin.radius
+    return near and (search_area.requested_radius or search_area.radius) == pin.radius
 
 
 def draw_search_failure(finding: Finding) -> None:
@@ -401,7 +401,7 @@ def draw_itinerary(recorded_places: Sequence[RecordedPlace], itinerary: Itinerar
     if timed:
         parts.append(place_text.format_minutes(sum(timed)))
     st.markdown(escape_markdown(" · ".join(parts)))
-    if any(leg.direct for leg in itinerary.legs):
+    if any(leg.straight_line for leg in itinerary.legs):
         st.caption(t("places.straight_help"))
     if itinerary.failure:
         st.info(t("places.day_failed", why=failure_text(itinerary.failure)))
@@ -417,7 +417,7 @@ def draw_distances(distances: DistanceMatrix) -> None:
         st.info(failure_text(failure))
         draw_failure_details(failure)
         return
-    st.caption(t("places.table_help", means=t(f"map.{distances.means}")))
+    st.caption(t("places.table_help", means=t(f"map.{distances.travel_mode}")))
     names = [f"**{escape_markdown(name, 60)}**" for name in distances.names]
     rows = [table_row("", names), table_row("---", ["---"] * len(names))]
     for name, row_metres, row_seconds in zip(names, distances.metres, distances.seconds, strict=True):
@@ -445,8 +445,8 @@ def draw_sample_map(pin: SearchArea | None) -> None:
 def draw_results(recorded_places: Sequence[RecordedPlace], pin: SearchArea | None) -> None:
     shown, search = filter_places(recorded_places)
     st.caption(describe_count(len(shown), len(recorded_places), any(item.place.sample for item in shown)))
-    centres = [*filter(None, [search.centre]), *search.along] if search else []
-    route_lines = [item.way for item in search.evidence if item.way] if search else []
+    centres = [*filter(None, [search.search_area]), *search.route_areas] if search else []
+    route_lines = [item.route for item in search.evidence if item.route] if search else []
     for centre in centres[:1]:
         if centre.radius:
             label = t("places.within", name=centre.name, far=place_text.format_distance(centre.radius))

@@ -73,7 +73,7 @@ def draw(report: Report, cited: CitedAnswer) -> None:
         layout.draw_section_title(t("answer.title"))
     _draw(report, cited, support_texts.answer_support(report, cited))
     with st.container(horizontal=True, vertical_alignment="center", key="byline"):
-        byline = f"{t('answer.by')}: {escape_markdown(cited.answer.author)} · {format_local_time(cited.answer.made)}"
+        byline = f"{t('answer.by')}: {escape_markdown(cited.answer.author)} · {format_local_time(cited.answer.created)}"
         st.caption(byline, width="content")
         help_topics.draw_support_link()
         notes.draw_add_button(report)
@@ -221,7 +221,7 @@ def _span_block(index: int, numbered_span: NumberedSpan, context: AnswerContext)
     }
     if numbered_span.span.kind == "quote":
         data["lang"] = LANGUAGE_TAGS[detect_language(numbered_span.span.text)]
-        data["made"] = numbered_span.span.made
+        data["made"] = numbered_span.span.generated
     sentence = context.sentences.get(index)
     if sentence and sentence.at in context.marks:
         data["mark"] = context.marks[sentence.at]
@@ -263,7 +263,7 @@ def _source_citation(index: int, numbered_span: NumberedSpan, number: int, conte
     evidence = context.sources[number]
     (passage, start, end), *others = _cited_ranges(numbered_span, evidence, context.sentences.get(index))
     kind = evidence.kind
-    uses_other_url = bool(web_url(evidence.also)) and not evidence.url
+    uses_other_url = bool(web_url(evidence.further_url)) and not evidence.url
 
     def show(passage: Passage, start: int, end: int) -> dict[str, Any]:
         at = (evidence.id, passage.id)
@@ -283,10 +283,10 @@ def _source_citation(index: int, numbered_span: NumberedSpan, number: int, conte
         "code": evidence.locator if kind == "database" and not evidence.place else "",  # SQL statement
         "facts": f"{_date_text(evidence)} · {t('answer.retrieved')} {format_local_time(evidence.retrieved)}",
         "notice": notice_text(evidence),
-        "url": text_fragments.passage_url(evidence, passage, start, end) or web_url(evidence.also),
-        "host": urlsplit(evidence.also).hostname if uses_other_url else source_host(evidence),
+        "url": text_fragments.passage_url(evidence, passage, start, end) or web_url(evidence.further_url),
+        "host": urlsplit(evidence.further_url).hostname if uses_other_url else source_host(evidence),
         "visit": t("answer.also" if uses_other_url else "answer.visit"),
-        "expires": t("answer.expires") if evidence.expires else "",
+        "expires": t("answer.expires") if evidence.url_expires else "",
         "sample": evidence.sample,
     }
 
@@ -316,8 +316,8 @@ def _paper_facts(evidence: Evidence, paper: Paper) -> Iterator[str]:
         yield f"{t('answer.dated')} {format_day(evidence.published)}"
     else:
         yield str(paper.year) if paper.year else t("answer.undated")
-    if paper.cited is not None and paper.counted:
-        yield t("answer.cited_by", n=format_number(paper.cited), service=source_name(paper.counted))
+    if paper.citation_count is not None and paper.citation_source:
+        yield t("answer.cited_by", n=format_number(paper.citation_count), service=source_name(paper.citation_source))
 
 
 def notice_text(evidence: Evidence) -> str:
@@ -378,7 +378,7 @@ def _cited_ranges(
     The passage nearest to the sentence comes first, with the range that matches the sentence. A
     range of 0 to 0 stands for the whole passage.
     """
-    cites_by_passage = {cite.passage: cite for cite in numbered_span.span.cites}
+    cites_by_passage = {cite.passage: cite for cite in numbered_span.span.references}
     ranges = []
     for passage in evidence.passages:
         cite = cites_by_passage.get(passage.id)
@@ -409,7 +409,7 @@ def source_host(evidence: Evidence) -> str:
     """
     if evidence.kind == "database":
         return t("database.shipped") if evidence.publisher == SHIPPED_DATABASE_PUBLISHER else evidence.publisher
-    if evidence.expires or evidence.kind == "place":
+    if evidence.url_expires or evidence.kind == "place":
         return evidence.publisher or evidence.title
     if evidence.url:
         return urlsplit(evidence.url).hostname or ""

@@ -130,7 +130,7 @@ def _draw_tones(news: NewsCoverage, language: Language, key: str) -> None:
 def _tone_origin_text(news: NewsCoverage) -> str:
     if not news.author:
         return t("coverage.rough")
-    if rough := sum(story.rough for story in news.stories):
+    if rough := sum(story.tone_from_words for story in news.stories):
         return t("coverage.partly", name=escape_markdown(news.author), n=format_number(rough))
     return t("coverage.judged", name=escape_markdown(news.author))
 
@@ -147,7 +147,7 @@ def _draw_stories(news: NewsCoverage, report: Report, cited: CitedAnswer | None)
             "headline": to_single_line(story.headline, 300),
             "told": f"{story.independent}/{len(story.evidence)} · "
             f"{t('mark.list').join(filter(None, story.outlets)) or t('coverage.unnamed')}",
-            "tone": t(f"tone.{story.tone}") + (t("coverage.rough_mark") if story.rough else ""),
+            "tone": t(f"tone.{story.tone}") + (t("coverage.rough_mark") if story.tone_from_words else ""),
             "old": t("coverage.old_mark") if story.stale else "",
         }
         for story in news.stories
@@ -307,7 +307,7 @@ def draw_pictures(report: Report, key: str) -> None:
 
 def draw_service_answers(report: Report, key: str) -> None:
     """Draw the answers written by a search service, apart from what can be cited."""
-    answered = [finding for finding in report.findings if finding.lead.strip()]
+    answered = [finding for finding in report.findings if finding.provider_summary.strip()]
     if not answered:
         return
     label = t("coverage.leads", n=format_number(len(answered)))
@@ -316,5 +316,5 @@ def draw_service_answers(report: Report, key: str) -> None:
         for finding in answered:
             provider = f"{escape_markdown(finding.provider)} · " if finding.provider else ""
             st.markdown(f":gray[{provider}{escape_markdown(finding.task.query, 160)}]")
-            for line in filter(str.strip, finding.lead.splitlines()):
+            for line in filter(str.strip, finding.provider_summary.splitlines()):
                 st.markdown(escape_markdown(line))

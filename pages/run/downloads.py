@@ -180,7 +180,7 @@ def _cache_file(report: Report, build: Callable[[], bytes]) -> bytes | Callable[
     """Return the file of a finished answer, built once per session; else the builder itself."""
     if report.answer is None or report.run.status != "done":
         return build
-    key = (report.run.id, report.answer.made)
+    key = (report.run.id, report.answer.created)
     cached = st.session_state.get(_MARKDOWN_KEY)
     if cached is None or cached[0] != key:
         try:

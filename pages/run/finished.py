@@ -196,7 +196,7 @@ def draw_follow_up(run: Run, suggestions: Sequence[str]) -> None:
                 )
     if submitted_question := str(st.session_state.pop(f"{key}_asked", "")).strip():
         # A follow-up is a plain question, whatever kind of run it follows.
-        plain_options = {"sections": 0, "table": False, "updates": "", "approve": False}
+        plain_options = {"sections": 0, "table": False, "updated_run": "", "approve": False}
         run_navigation.start_run(
             submitted_question, run.options.model_copy(update=plain_options), follows_run_id=run.id
         )

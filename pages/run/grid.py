@@ -147,7 +147,7 @@ def describe_filling(grid: Grid, cells: CellsByPosition) -> str:
     facts = [t("tables.filled", filled=format_number(filled), cells=format_number(len(grid.rows) * len(grid.columns)))]
     differing = sum(len(cell.readings) > 1 for cell in cells.values())
     unsure = sum(len(cell.readings) == 1 and _is_doubtful(cell) for cell in cells.values())
-    unnamed = len({cell.row for cell in cells.values() if cell.lack == "which one"})
+    unnamed = len({cell.row for cell in cells.values() if cell.missing_reason == "which one"})
     facts += [t("tables.differing", n=differing)] if differing else []
     facts += [t("tables.unsure", n=unsure)] if unsure else []
     facts += [t("tables.unnamed", n=unnamed)] if unnamed else []
@@ -155,7 +155,7 @@ def describe_filling(grid: Grid, cells: CellsByPosition) -> str:
 
 
 def _cell_style(cell: Cell | None) -> str:
-    return DOUBTFUL_STYLE if cell and (cell.lack == "which one" or _is_doubtful(cell)) else ""
+    return DOUBTFUL_STYLE if cell and (cell.missing_reason == "which one" or _is_doubtful(cell)) else ""
 
 
 def _is_doubtful(cell: Cell) -> bool:
@@ -183,8 +183,8 @@ def draw_evidence(run: Run, row: Row, column: Column, cell: Cell | None, report:
         numbered_cell = {(entry.row, entry.column): entry for entry in numbered_cells}.get((row.id, column.id), cell)
         for reading in numbered_cell.readings:
             _draw_reading(reading, column, evidence_by_id)
-        if cell.lack:
-            lines = [t(f"tables.lack_{cell.lack}"), escape_markdown(cell.message)]
+        if cell.missing_reason:
+            lines = [t(f"tables.lack_{cell.missing_reason}"), escape_markdown(cell.message)]
             st.caption(" ".join(filter(None, lines)))
         for n, choice in enumerate(() if run.is_active else cell.choices):
             key = f"which_{n}_{row.id}"
@@ -197,10 +197,10 @@ def _draw_reading(reading: CellReading, column: Column, evidence_by_id: Mapping[
     st.markdown(
         f"{escape_markdown(format_cell(reading.value, current_language()))} · {t(f'standing.{reading.status}')}"
     )
-    if not reading.cites:
+    if not reading.references:
         st.markdown(f"> {escape_markdown(reading.quote, 600)}")
     sources_by_quote: dict[str, list[str]] = {}
-    for cite, quote in zip(reading.cites, reading_quotes(reading, evidence_by_id), strict=True):
+    for cite, quote in zip(reading.references, reading_quotes(reading, evidence_by_id), strict=True):
         sources_by_quote.setdefault(quote, [])
         if item := evidence_by_id.get(cite.evidence):
             sources_by_quote[quote].append(_source_line(item, cite.passage, cite.start, cite.end))
@@ -223,7 +223,7 @@ def _source_line(item: Evidence, passage_id: str, start: int, end: int) -> str:
 
 def start_with_meaning(run: Run, grid: Grid, row: Row, about: str) -> None:
     """Start the table again with a description that makes an ambiguous row clear."""
-    rows = tuple(entry.model_copy(update={"about": about}) if entry.id == row.id else entry for entry in grid.rows)
+    rows = tuple(entry.model_copy(update={"qualifier": about}) if entry.id == row.id else entry for entry in grid.rows)
     start_table(run, grid.model_copy(update={"rows": rows}))
 
 
@@ -251,7 +251,7 @@ def draw_editor(run: Run, grid: Grid) -> None:
         if st.button(t("tables.again"), key=f"again_{run.id[:8]}", type="primary"):
             if rows and columns:
                 since_time = datetime(since.year, since.month, since.day, tzinfo=UTC) if since else None
-                update = {"rows": rows, "columns": columns, "since": since_time}
+                update = {"rows": rows, "columns": columns, "fresh_after": since_time}
                 start_table(run, grid.model_copy(update=update))
             else:
                 st.error(t("tables.nothing"))

@@ -61,7 +61,7 @@ def draw(report: Report) -> None:
         _draw_editor(run_id, note.text if note else "")
     elif note is not None:
         with st.container(border=True, key="note", gap="small"):
-            st.caption(f"{t('remark.own')} · {format_local_time(note.made)}")
+            st.caption(f"{t('remark.own')} · {format_local_time(note.updated)}")
             st.markdown("  \n".join(escape_markdown(line) for line in note.text.splitlines()))
             with st.container(horizontal=True):
                 st.button(

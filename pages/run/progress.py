@@ -156,7 +156,7 @@ class RunProgress:
 
     def _get_search(self, task: Task) -> SearchProgress:
         searches = self._get_round(task.round).searches
-        search = searches.setdefault(task.id, SearchProgress(task.id, task.query, task.source, task.why))
+        search = searches.setdefault(task.id, SearchProgress(task.id, task.query, task.source, task.purpose))
         search.tool = task.tool
         search.date_range = " – ".join(day.isoformat() for day in (task.start, task.end) if day)
         if section := self.sections.get(task.part):

@@ -72,8 +72,8 @@ def draw(report: Report) -> None:
             st.info(t("rows.none"))
         if finding.rows and finding.rows.coverage:
             st.caption(f":material/data_check: {coverage_text(finding.rows)}")
-        if finding.rows and finding.rows.missed:
-            st.warning(t("rows.missed", what=escape_markdown("; ".join(finding.rows.missed), 600)))
+        if finding.rows and finding.rows.unmatched_filters:
+            st.warning(t("rows.missed", what=escape_markdown("; ".join(finding.rows.unmatched_filters), 600)))
         _draw_statement(finding, key, database)
         _draw_steps(finding, key)
 
@@ -306,8 +306,8 @@ def table_caption(query_result: QueryResult) -> str:
     facts = [t("rows.rows", n=format_number(len(query_result.rows)))]
     if query_result.truncated:
         facts.append(t("rows.truncated", n=format_number(len(query_result.rows))))
-    if query_result.cut:
-        facts.append(t("rows.cut", n=format_number(query_result.cut)))
+    if query_result.shortened_cells:
+        facts.append(t("rows.cut", n=format_number(query_result.shortened_cells)))
     facts.append(format_duration(query_result.seconds))
     null_counts = [
         t("rows.null_in", name=escape_markdown(name, 40), n=format_number(n))
@@ -327,7 +327,7 @@ def coverage_text(query_result: QueryResult) -> str:
         if coverage.known is None:
             facts.append(t("rows.uncounted", name=name))
         else:
-            key = "rows.known_part" if coverage.part else "rows.known"
+            key = "rows.known_part" if coverage.subquery else "rows.known"
             facts.append(t(key, name=name, known=format_number(coverage.known), n=coverage.rows))
     return " · ".join(facts)
 

@@ -182,7 +182,7 @@ def _table_row(row: SourceRow, support: AnswerSupport) -> dict[str, Any]:
 def _domain_text(item: Evidence) -> str:
     """Return the domain of a source, marked if a domain list prefers or warns of it."""
     marks = {"preferred": " ★", "warned": " ⚠"}
-    return source_host(item) + marks.get(item.standing, "")
+    return source_host(item) + marks.get(item.domain_status, "")
 
 
 def _source_url(row: SourceRow, support: AnswerSupport) -> str:

@@ -17,7 +17,7 @@ _CACHE_KEY = "support"
 
 def answer_support(report: Report, cited: CitedAnswer) -> AnswerSupport:
     """Return the support of each sentence, computed once per session for the run on the page."""
-    key = (report.run.id, cited.answer.made)
+    key = (report.run.id, cited.answer.created)
     cached = st.session_state.get(_CACHE_KEY)
     if cached is None or cached[0] != key:
         st.session_state[_CACHE_KEY] = cached = (key, check_support(cited))
@@ -106,7 +106,7 @@ def status_text(sentence: CheckedSentence, cited: CitedAnswer) -> str:
 def gap_texts(sentence: CheckedSentence, cited: CitedAnswer) -> list[str]:
     """Return what the passages lack to support a sentence, or what is wrong with its source."""
     texts = []
-    for gap in sentence.lacks:
+    for gap in sentence.gaps:
         is_most_of_sentence = gap.kind == "words" and len(gap.text) * 2 > len(sentence.text)
         if is_most_of_sentence and not gap.found:
             continue  # repeating most of the sentence would explain nothing

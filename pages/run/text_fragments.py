@@ -26,7 +26,7 @@ def passage_url(evidence: Evidence, passage: Passage | None, start: int = 0, end
     Return an empty string if the source has no web URL.
     """
     url = web_url(evidence.url)
-    if not url or not passage or passage.origin != "source" or evidence.expires:
+    if not url or not passage or passage.origin != "source" or evidence.url_expires:
         return url
     if evidence.kind not in ("web", "news") or ":~:" in url:
         return url

@@ -35,7 +35,7 @@ def draw_watch_button(run: Run) -> None:
 def draw_changes(report: Report) -> None:
     """Draw the changes of a watched topic since its earlier report, with a link to that run."""
     news = report.answer and report.answer.coverage
-    if not news or not news.compared:
+    if not news or not news.compared_run:
         return
     with st.container(border=True, key="changes"):
         st.markdown(f"**{t('watch.what')}**")
@@ -44,7 +44,7 @@ def draw_changes(report: Report) -> None:
             st.markdown("\n".join(lines))
         else:
             st.caption(t("watch.nothing"))
-        run_navigation.draw_run_link(news.compared, t("watch.before"), page="news")
+        run_navigation.draw_run_link(news.compared_run, t("watch.before"), page="news")
 
 
 def _change_line(change: StoryChange) -> str:

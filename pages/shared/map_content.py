@@ -184,8 +184,8 @@ def _route_data(route: Route, base_map: BaseMap, translate: Translator) -> dict[
     line = [_tile_position(Point(*point), base_map) for point in route.line]
     return {
         "line": line,
-        "means": route.means,
-        "direct": route.direct,
+        "means": route.travel_mode,
+        "direct": route.straight_line,
         "name": " · ".join(place_text.route_facts(route, translate)),
         "ends": f"{route.origin} → {route.destination}",
     }

@@ -99,9 +99,9 @@ def draw(
 
 def draw_route(route: Route, english_names: Mapping[str, str]) -> None:
     """Draw a route in one line, its steps folded, with English names of its ends where known."""
-    icon = TRAVEL_MODE_ICONS[route.means]
+    icon = TRAVEL_MODE_ICONS[route.travel_mode]
     mode, *facts = place_text.route_facts(route)
-    notes = [*facts, t("map.direct") if route.direct and route.means != "straight" else ""]
+    notes = [*facts, t("map.direct") if route.straight_line and route.travel_mode != "straight" else ""]
     ends = " → ".join(english_names.get(end) or end for end in (route.origin, route.destination))
     text = f"{mode}: {ends} · {' · '.join(filter(None, notes))}"
     if not route.steps:
@@ -365,7 +365,7 @@ def draw_report(report: Report) -> None:
     places_by_id: dict[str, RecordedPlace] = {}
     areas: dict[tuple[float, float, int], SearchArea] = {}
     for finding in report.findings:
-        for area in (*filter(None, [finding.centre]), *finding.along):
+        for area in (*filter(None, [finding.search_area]), *finding.route_areas):
             areas.setdefault((area.lng, area.lat, area.radius), area)
         for item in finding.evidence:
             if item.place:
@@ -377,7 +377,7 @@ def draw_report(report: Report) -> None:
             places_by_id.setdefault(row.place.id, recorded_place)
     if not places_by_id:
         return
-    routes = [item.way for finding in report.findings for item in finding.evidence if item.way]
+    routes = [item.route for finding in report.findings for item in finding.evidence if item.route]
     key, places, search_areas = report.run.id[:8], tuple(places_by_id.values()), tuple(areas.values())
     has_rows = any(finding.rows for finding in report.findings)  # rows select their places
     draw(places, search_areas, key=key, routes=routes, is_narrow=True, reruns_page=has_rows)

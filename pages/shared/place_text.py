@@ -147,7 +147,7 @@ def parse_coordinates(text: str) -> tuple[float, float] | None:
 def route_facts(route: Route, translate: Translator = t) -> list[str]:
     """Return travel mode, length and duration of a route, as far as known."""
     time = format_minutes(route.seconds, translate) if route.seconds is not None else ""
-    return [part for part in (translate(f"map.{route.means}"), format_distance(route.metres), time) if part]
+    return [part for part in (translate(f"map.{route.travel_mode}"), format_distance(route.metres), time) if part]
 
 
 def format_minutes(seconds: int, translate: Translator = t) -> str:
@@ -161,6 +161,6 @@ def format_minutes(seconds: int, translate: Translator = t) -> str:
 def widening_notes(search_areas: Sequence[SearchArea], translate: Translator = t) -> Iterator[str]:
     """Yield a note for each search that reached farther than requested."""
     for area in search_areas:
-        if area.asked:
-            distances = {"asked": format_distance(area.asked), "far": format_distance(area.radius)}
+        if area.requested_radius:
+            distances = {"asked": format_distance(area.requested_radius), "far": format_distance(area.radius)}
             yield translate("map.widened", name=area.name, **distances)

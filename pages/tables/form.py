@@ -97,7 +97,7 @@ def _import_run(run_id: str) -> None:
 
 def _append_rows(rows: Sequence[Row]) -> None:
     """Append rows to those in the text field."""
-    lines = [f"{row.name} | {row.about}" if row.about else row.name for row in rows]
+    lines = [f"{row.name} | {row.qualifier}" if row.qualifier else row.name for row in rows]
     typed = st.session_state.get("table_rows", "").rstrip()
     st.session_state.table_rows = "\n".join(filter(None, [typed, *lines]))
     places = {row.full_name: row.place for row in rows if row.place}
@@ -108,7 +108,7 @@ def edit_rows(rows: Sequence[Row], key: str) -> tuple[Row, ...]:
     """Draw an editor for rows. Return the edited rows, which keep their places."""
     column = st.column_config
     edited = st.data_editor(
-        pd.DataFrame([(row.name, row.about) for row in rows], columns=["name", "about"], dtype="object"),
+        pd.DataFrame([(row.name, row.qualifier) for row in rows], columns=["name", "about"], dtype="object"),
         num_rows="dynamic",
         hide_index=True,
         key=key,

@@ -76,7 +76,7 @@ def _event_emitter(runtime: GraphRuntime, task_id: str = "") -> EventEmitter:
 
 
 async def _plan_node(state: GraphState, runtime: GraphRuntime) -> dict[str, Any]:
-    question = build_question(state["asked"] or "").model_copy(update={"before": runtime.context.memory})
+    question = build_question(state["asked"] or "").model_copy(update={"memory": runtime.context.memory})
     _event_emitter(runtime)(QuestionParsed(text=question.text, language=question.language))
     return await _plan_question(question, runtime)
 
@@ -89,8 +89,8 @@ async def _plan_question(question: Question, runtime: GraphRuntime) -> dict[str,
         answer = build_answer(question, plan, (), context.clock())
         return {**update, "answer": answer, "pending": []}
     emit(PlanMade(plan=plan))
-    if plan.unclear and context.clarification is None and context.plan is None:
-        emit(ClarificationNeeded(clarification=plan.unclear))
+    if plan.clarification and context.clarification is None and context.plan is None:
+        emit(ClarificationNeeded(clarification=plan.clarification))
         update["unclear"] = True
     update["question"] = standalone_question(question, plan)
     pending = list(plan.tasks) if context.options.loops else []
@@ -104,13 +104,13 @@ async def _clarification_node(state: GraphState, runtime: GraphRuntime) -> dict[
 
     With an answer the question is planned again; without one the run keeps its plan.
     """
-    context, unclear = runtime.context, state["plan"].unclear
+    context, unclear = runtime.context, state["plan"].clarification
     if context.clarification is None and context.plan is None:
         interrupt("the question")
     if not context.clarification or unclear is None:
         return {"unclear": False}
     additions = (f"{unclear.question} {context.clarification}",)
-    return await _plan_question(state["question"].model_copy(update={"added": additions}), runtime)
+    return await _plan_question(state["question"].model_copy(update={"additions": additions}), runtime)
 
 
 def _add_instructions(question: Question, runtime: GraphRuntime) -> Question:
@@ -119,7 +119,7 @@ def _add_instructions(question: Question, runtime: GraphRuntime) -> Question:
     if not instructions:
         return question
     _event_emitter(runtime)(InstructionApplied(count=len(instructions)))
-    return question.model_copy(update={"added": (*question.added, *instructions)})
+    return question.model_copy(update={"additions": (*question.additions, *instructions)})
 
 
 async def _approval_node(state: GraphState, runtime: GraphRuntime) -> dict[str, Any]:
@@ -186,7 +186,7 @@ async def _answer_node(state: GraphState, runtime: GraphRuntime) -> dict[str, An
         state = {**state, "findings": findings}
         is_incomplete = any(finding.reason == "left out" for finding in findings)
         plan = state["plan"]
-        has_searched = state["rounds"] and not (plan.recalled or plan.outline or plan.grid)
+        has_searched = state["rounds"] and not (plan.from_memory or plan.outline or plan.grid)
         if len(state.get("reflections", [])) < state["round"] and has_searched:
             is_last = state["round"] >= state["rounds"]
             emit(ReflectionSkipped(round=state["round"], last=is_last))
@@ -277,7 +277,7 @@ async def _section_node(section_input: SectionInput, runtime: GraphRuntime) -> d
 
 async def _row_node(row_input: RowInput, runtime: GraphRuntime) -> dict[str, Any]:
     grid = row_input["plan"].grid
-    since = grid.since if grid else None
+    since = grid.fresh_after if grid else None
 
     async def search(task: Task) -> Finding:
         localized = _with_language(task, row_input["question"])

@@ -30,6 +30,6 @@ def number_draft(report: Report, text: str, handles: Mapping[str, Sequence[str]]
             is_partial=True,
             list_pending=True,
         ),
-        made=datetime.now(UTC),
+        created=datetime.now(UTC),
     )
     return number_citations(answer, collect_evidence(report.findings))

@@ -80,7 +80,7 @@ def judge_claim(claim: str, passages: Sequence[str]) -> SupportAssessment:
             return SupportAssessment(status="supported", passage=index, start=span[0], end=span[1], score=1.0)
     texts = [tokenize_text(passage) for passage in passages]
     if not tokenized.tokens or not any(text.tokens for text in texts):
-        return SupportAssessment(status="unclear", lacks=(SupportGap(kind="words", text=claim.strip()),))
+        return SupportAssessment(status="unclear", gaps=(SupportGap(kind="words", text=claim.strip()),))
     features = measure_features(tokenized, texts)
     language = "zh" if tokenized.is_chinese else "en"
     model = load_model(language)
@@ -103,7 +103,7 @@ def judge_claim(claim: str, passages: Sequence[str]) -> SupportAssessment:
     nearest = _nearest_sentence(tokenized, features)
     return SupportAssessment(
         status=status,
-        lacks=tuple(gaps),
+        gaps=tuple(gaps),
         passage=features.window.passage_index,
         start=nearest.start if nearest else 0,
         end=nearest.end if nearest else 0,

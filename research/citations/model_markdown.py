@@ -154,7 +154,7 @@ class _CitationScanner:
             meanings = [self._citations[placeholder_index(mark)] for mark in marks]
             cites = tuple(dict.fromkeys(cite for cite in meanings if isinstance(cite, PassageReference)))
             if words or cites or None in meanings:
-                yield Span(kind="text", text=words, cites=cites, unsourced=None in meanings)
+                yield Span(kind="text", text=words, references=cites, unsourced=None in meanings)
 
     def scan_code(self, text: str) -> str:
         """Replace handles in code; everything else stays, because [1] is an index there."""

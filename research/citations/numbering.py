@@ -99,13 +99,13 @@ def _number_cell(cell: Cell, registry: EvidenceRegistry, uses: dict[str, _Source
     """Number a cell, keeping only citations of registered passages, by their registered ids."""
     readings, numbers, unsourced = [], [], False
     for reading in cell.readings:
-        pairs = _registered_cites(reading.cites, registry)
+        pairs = _registered_cites(reading.references, registry)
         cites = tuple(
             cite.model_copy(update={"evidence": evidence.id, "passage": passage.id})
             for cite, evidence, passage in pairs
         )
-        unsourced = unsourced or not pairs or len(pairs) < len(reading.cites)
-        readings.append(reading.model_copy(update={"cites": cites}))
+        unsourced = unsourced or not pairs or len(pairs) < len(reading.references)
+        readings.append(reading.model_copy(update={"references": cites}))
         numbers.append(_record_use(((evidence, passage) for _, evidence, passage in pairs), uses))
     numbered = cell.model_copy(update={"readings": tuple(readings)})
     return NumberedCell(cell=numbered, numbers=tuple(numbers), unsourced=unsourced)
@@ -126,12 +126,12 @@ def _registered_cites(
 
 def _resolve_span(span: Span, registry: EvidenceRegistry) -> tuple[list[tuple[Evidence, Passage]], bool]:
     """Return the sources and passages that a span may cite, and whether it is unsourced."""
-    pairs = [(evidence, passage) for _, evidence, passage in _registered_cites(span.cites, registry)]
+    pairs = [(evidence, passage) for _, evidence, passage in _registered_cites(span.references, registry)]
     if span.kind == "quote":
         pairs = [(item, passage) for item, passage in pairs if is_verbatim(span.text, passage.text)]
         pairs = [] if span.unsourced else pairs
         return pairs, not pairs
-    return pairs, span.unsourced or len(pairs) < len(span.cites)
+    return pairs, span.unsourced or len(pairs) < len(span.references)
 
 
 def _record_use(pairs: Iterable[tuple[Evidence, Passage]], uses: dict[str, _SourceUse]) -> tuple[int, ...]:

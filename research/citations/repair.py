@@ -76,10 +76,10 @@ def _rebuild_spans(text: str, spans: Sequence[Span]) -> Iterator[Span]:
     parts = re.split(f"({CITE_PLACEHOLDER})", text)
     for words, mark in zip(parts[::2], parts[1::2], strict=False):
         span = spans[placeholder_index(mark)]
-        if words or span.cites or span.unsourced:
+        if words or span.references or span.unsourced:
             yield span.model_copy(update={"text": words})
     if parts[-1] and spans:
-        yield spans[-1].model_copy(update={"text": parts[-1], "cites": (), "unsourced": False})
+        yield spans[-1].model_copy(update={"text": parts[-1], "references": (), "unsourced": False})
 
 
 def _letters_only(text: str) -> str:

@@ -67,7 +67,7 @@ class CheckedSentence(Record):
     numbers: tuple[int, ...] = ()
     spans: tuple[int, ...] = ()
     status: SupportStatus
-    lacks: tuple[SupportGap, ...] = ()
+    gaps: tuple[SupportGap, ...] = ()
     evidence: str = ""
     passage: str = ""
     start: int = 0
@@ -181,7 +181,7 @@ def check_support(cited: CitedAnswer) -> AnswerSupport:
     """
     passages = _PassageIndex(cited)
     review = cited.answer.review
-    rulings = {item.key: item for item in review.rulings} if review else {}
+    rulings = {item.key: item for item in review.verdicts} if review else {}
     sentences: list[CheckedSentence] = []
     at = 0
     for group in group_spans(cited):
@@ -196,7 +196,7 @@ def check_support(cited: CitedAnswer) -> AnswerSupport:
 
 def sentence_key(sentence: CheckedSentence, cited: CitedAnswer) -> str:
     """Return a key of a sentence and its cited passages, independent of its position."""
-    cites = (cite for index in sentence.spans for cite in cited.spans[index].span.cites)
+    cites = (cite for index in sentence.spans for cite in cited.spans[index].span.references)
     passages = dict.fromkeys(f"{cite.evidence} {cite.passage} {cite.start}" for cite in cites)
     return fingerprint(sentence.text, *passages)
 
@@ -223,7 +223,7 @@ def _apply_ruling(sentence: CheckedSentence, ruling: ModelVerdict) -> CheckedSen
     elif sentence.status == "supported":
         status = "unclear"
     update: dict[str, object] = {"status": status, "ruled": True}
-    update |= {"lacks": ()} if status == "supported" else {"reason": ruling.reason}
+    update |= {"gaps": ()} if status == "supported" else {"reason": ruling.reason}
     if ruling.quote:
         location = ("evidence", "passage", "start", "end")
         update |= {name: getattr(ruling, name) for name in location}
@@ -256,7 +256,7 @@ def _check_sentence(
     of a database.
     """
     own_spans = [spans[index] for index in sentence.span_indices]
-    if own_spans and all(item.span.made for item in own_spans):
+    if own_spans and all(item.span.generated for item in own_spans):
         return None
     numbers = tuple(dict.fromkeys(number for item in own_spans for number in item.numbers))
     unsourced = any(item.unsourced for item in own_spans)
@@ -278,11 +278,11 @@ def _check_sentence(
             return CheckedSentence(**base, status="quoted", **item.locate(*location))
     ruling = _judge_cached(sentence.text, tuple(item.comparison_text for item in cited))
     nearest = cited[min(ruling.passage, len(cited) - 1)]
-    gaps = (*ruling.lacks, *_find_misquotes(sentence.text, cited))
-    is_doubted = unsourced or len(gaps) > len(ruling.lacks)
+    gaps = (*ruling.gaps, *_find_misquotes(sentence.text, cited))
+    is_doubted = unsourced or len(gaps) > len(ruling.gaps)
     status: SupportStatus = "unclear" if is_doubted and ruling.status == "supported" else ruling.status
     judged_place = nearest.locate(ruling.start - nearest.context_length, ruling.end - nearest.context_length)
-    return CheckedSentence(**base, status=status, lacks=gaps, **judged_place)
+    return CheckedSentence(**base, status=status, gaps=gaps, **judged_place)
 
 
 def _find_whole_sentence(text: str, passage: str) -> tuple[int, int] | None:
@@ -379,7 +379,7 @@ def _resolve_passages(spans: Iterable[NumberedSpan], passages: _PassageIndex) ->
     """Yield the passages that spans cite, each once."""
     seen: set[PassageReference] = set()
     for item in spans:
-        for cite in item.span.cites:
+        for cite in item.span.references:
             match = None if cite in seen else passages.find(item.numbers, cite.passage)
             if match is None:
                 continue

@@ -28,7 +28,7 @@ def format_event(event: Event) -> StyledLines:
         case research.InstructionAdded(text=text):
             return [(f"instruction: {shorten(text)}", "bold")]
         case research.TaskStarted(task=task):
-            why = f" ({task.why})" if task.why else ""
+            why = f" ({task.purpose})" if task.purpose else ""
             return [(f"round {task.round}: {task.source} ← {shorten(task.query)}{why}", "cyan")]
         case research.TaskFinished() as finished:
             return _finding_lines(finished)

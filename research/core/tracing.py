@@ -298,7 +298,7 @@ def _set_result_attributes(span: _OpenSpan, update: _StateUpdate) -> None:
     if isinstance(answer, Answer):
         attributes["sightline.answer.quotes"] = answer.quote_count
         attributes["sightline.answer.cites"] = answer.cited_span_count
-        attributes["sightline.answer.written"] = not answer.unwritten
+        attributes["sightline.answer.written"] = not answer.placeholder
         attributes["sightline.failures"] = [failure.reason for failure in answer.failures]
     for reflection in update.get("reflections", ()):
         attributes |= _reflection_attributes(reflection)

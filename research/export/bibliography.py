@@ -119,7 +119,9 @@ def _publisher_or_host(evidence: Evidence) -> str:
 
     The host is omitted for expiring links, and for papers, whose DOI does not name the publisher.
     """
-    host = "" if evidence.expires or evidence.kind == "paper" else urlsplit(canonical_url(evidence.url)).hostname or ""
+    host = (
+        "" if evidence.url_expires or evidence.kind == "paper" else urlsplit(canonical_url(evidence.url)).hostname or ""
+    )
     return single_line(evidence.publisher) or host
 
 
@@ -156,11 +158,11 @@ def _source_note(evidence: Evidence) -> str:
     facts = [
         _NOTICE_TEXTS[evidence.notice],
         "示例数据 / sample data" if evidence.sample else "",
-        "the link expires after about 30 days" if evidence.expires else "",
+        "the link expires after about 30 days" if evidence.url_expires else "",
         f"{place.lat:z.6f}, {place.lng:z.6f} (WGS-84)" if place and known else "",
         single_line(place.address) if place else "",
         single_line(evidence.locator) if evidence.kind == "database" else "",
-        f"see also {canonical_url(evidence.also)}" if canonical_url(evidence.also) else "",
+        f"see also {canonical_url(evidence.further_url)}" if canonical_url(evidence.further_url) else "",
     ]
     return "; ".join(fact for fact in facts if fact)
 

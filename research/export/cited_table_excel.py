@@ -67,7 +67,7 @@ def _evidence_lines(table: CitedTable) -> Iterator[_EvidenceLine]:
         for column in table.grid.columns:
             for reading, numbers in table.numbered_readings(row, column):
                 quotes: dict[str, str] = {}
-                for cite, quote in zip(reading.cites, reading_quotes(reading, evidence_by_id), strict=True):
+                for cite, quote in zip(reading.references, reading_quotes(reading, evidence_by_id), strict=True):
                     quotes.setdefault(cite.evidence, quote)
                 for number in numbers or (None,):
                     source = sources.get(number or 0)

@@ -137,17 +137,17 @@ def table_json(report: Report, cited: CitedAnswer | None, options: ExportOptions
     table = build_cited_table(report, cited)
     answer = table.cited.answer
     file = TableFile(
-        schema=SCHEMA,
+        schema_=SCHEMA,
         language=table.language,
         title=table.grid.title or answer.title or report.run.question,
-        made=to_utc(answer.made),
+        made=to_utc(answer.created),
         author=answer.author,
         run=report.run.id,
         rows=tuple(
             TableRow(
                 id=row.id,
                 name=row.name,
-                about=row.about,
+                about=row.qualifier,
                 lng=row.place.lng if row.place else None,
                 lat=row.place.lat if row.place else None,
             )
@@ -200,12 +200,12 @@ def _cell_records(table: CitedTable) -> list[TableCell]:
                     numbers=numbers,
                     cites=tuple(
                         TableCite(**cite.model_dump(), quote=quote)
-                        for cite, quote in zip(reading.cites, reading_quotes(reading, sources), strict=True)
+                        for cite, quote in zip(reading.references, reading_quotes(reading, sources), strict=True)
                     ),
                 )
             )
-        fields = cell.model_dump(include={"row", "column", "lack", "message", "choices", "author"})
-        out.append(TableCell(readings=tuple(readings), **fields))
+        fields = cell.model_dump(include={"row", "column", "message", "choices", "author"})
+        out.append(TableCell(readings=tuple(readings), lack=cell.missing_reason, **fields))
     return out
 
 

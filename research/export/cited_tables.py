@@ -78,7 +78,7 @@ class CitedTable:
 
     def missing_reason(self, cell: Cell | None) -> str:
         """Return a short reason why a cell has no value."""
-        return self.translate(f"cells.lack-{(cell.lack if cell else '') or 'not found'}".replace(" ", "_"))
+        return self.translate(f"cells.lack-{(cell.missing_reason if cell else '') or 'not found'}".replace(" ", "_"))
 
     def status_text(self, reading: CellReading) -> str:
         """Return the support status of a reading in words."""
@@ -172,7 +172,7 @@ def cited_table_parquet(report: Report, cited: CitedAnswer | None, options: Expo
     rows = table.grid.rows
     columns: list[tuple[ExportColumn, Sequence[Any]]] = [
         (ExportColumn(table.translate("cells.row")), [row.name for row in rows]),
-        (ExportColumn("about"), [row.about for row in rows]),
+        (ExportColumn("about"), [row.qualifier for row in rows]),
     ]
     for column in table.grid.columns:
         columns += _detail_columns(table, column, [table.cells_by_key.get((row.id, column.id)) for row in rows])
@@ -208,7 +208,7 @@ def _detail_columns(
     yield detail("status", "text", [r.status if r else None for r in first])
     yield detail("sources", "texts", [_source_addresses(table, item) for item in cells])
     yield detail("differs", "boolean", [len(c.cell.readings) > 1 if c else False for c in cells])
-    yield detail("lack", "text", [(c.cell.lack if c else "not found") or None for c in cells])
+    yield detail("lack", "text", [(c.cell.missing_reason if c else "not found") or None for c in cells])
 
 
 def _typed_value(table: CitedTable, value: CellValue, number: ColumnNumber, column: Column) -> Any:

@@ -25,7 +25,7 @@ def database_blocks(report: Report, translate: Translator, language: Language) -
     if results:
         yield f"## {translate('rows')}"
     for finding, rows in results:
-        yield f"### {escape_markdown(finding.meant or finding.task.query)}"
+        yield f"### {escape_markdown(finding.interpreted_question or finding.task.query)}"
         yield code_block(rows.sql, "sql")
         yield from bullet_list(_step_lines(finding, translate))
         yield from _table_blocks(rows, translate)
@@ -40,7 +40,7 @@ def column_coverage_lines(rows: QueryResult, translate: Translator) -> list[str]
         if entry.known is None:
             lines.append(translate("rows uncounted", columns=columns))
         else:
-            key = "rows known part" if entry.part else "rows known"
+            key = "rows known part" if entry.subquery else "rows known"
             lines.append(translate(key, columns=columns, known=entry.known, rows=entry.rows))
     return lines
 
@@ -67,8 +67,8 @@ def _table_blocks(rows: QueryResult, translate: Translator) -> Iterator[str]:
         yield translate("rows left out", count=len(rows.rows) - len(shown))
     if rows.truncated:
         yield translate("rows truncated")
-    if rows.cut:
-        yield translate("cells cut", count=rows.cut)
+    if rows.shortened_cells:
+        yield translate("cells cut", count=rows.shortened_cells)
 
 
 def _table_cell(value: Any) -> str:

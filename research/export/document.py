@@ -83,7 +83,7 @@ def build_document(
     nodes = parse_markdown(markdown, source_count)
     title = plain_text(nodes[0]["c"]) if isinstance(nodes[0], dict) else ""
     _label_nodes(nodes, translate("sources"))
-    timestamp = to_utc(cited.answer.made if cited else report.run.created)
+    timestamp = to_utc(cited.answer.created if cited else report.run.created)
     return ReportDocument(title, language, nodes, timestamp, cited.answer.author if cited else "")
 
 

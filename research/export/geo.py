@@ -162,11 +162,11 @@ def _route_fields(route: Route) -> dict[str, Any]:
     fields = {
         "from": route.origin,
         "to": route.destination,
-        "means": route.means,
+        "means": route.travel_mode,
         "distance_m": route.metres,
         "duration_s": route.seconds,
     }
-    return {key: value for key, value in fields.items() if _is_known(value)} | {"straight": route.direct}
+    return {key: value for key, value in fields.items() if _is_known(value)} | {"straight": route.straight_line}
 
 
 def _format_line(route: Route) -> list[tuple[str, str]]:
@@ -198,11 +198,11 @@ def _add_route_placemark(document: Any, route: Route) -> None:
     _add_child(placemark, "name", _route_title(route))
     figures = {"distance_m": "{} m", "duration_s": "{} s"}
     known = _route_fields(route)
-    summary = " · ".join([route.means, *(f.format(known[k]) for k, f in figures.items() if k in known)])
+    summary = " · ".join([route.travel_mode, *(f.format(known[k]) for k, f in figures.items() if k in known)])
     _add_child(placemark, "description", _escape_description("\n".join([summary, *route.steps])))
     style = _add_child(_add_child(placemark, "Style"), "LineStyle")
-    _add_child(style, "color", _ROUTE_COLORS[route.means])
-    _add_child(style, "width", "2" if route.direct else "4")
+    _add_child(style, "color", _ROUTE_COLORS[route.travel_mode])
+    _add_child(style, "width", "2" if route.straight_line else "4")
     extended = _add_child(placemark, "ExtendedData")
     for key, value in known.items():
         data = _add_child(extended, "Data")

@@ -278,7 +278,7 @@ class _HTMLWriter:
     def _link_to_passage(self, evidence: Evidence, passage: Passage, spans: Sequence[tuple[int, int]]) -> str:
         """Link to the words on their page, if the passage is the page's own text."""
         address = canonical_url(evidence.url)
-        if not address or evidence.expires or passage.origin != "source":
+        if not address or evidence.url_expires or passage.origin != "source":
             return ""
         start, end = spans[0] if spans else (0, len(passage.text))
         fragment = text_fragment(passage.text[start:end])

@@ -182,7 +182,7 @@ def _answer_body(
 def _doubt_mark(sentence: CheckedSentence, spans: Sequence[NumberedSpan], translate: Translator) -> str:
     """Return the mark behind a doubtful sentence, "" if a citation has that mark already."""
     if sentence.status == "differs":
-        figure = next((gap.found for gap in sentence.lacks if gap.found.strip()), "")
+        figure = next((gap.found for gap in sentence.gaps if gap.found.strip()), "")
         escaped = escape_inline(" ".join(figure.split()))
         short = escaped if len(escaped) <= MAX_FIGURE_CHARS else ""
         return " " + (translate("differs from", found=short) if short else translate("differs"))
@@ -230,7 +230,9 @@ def _citation_marks(item: NumberedSpan, translate: Translator) -> str:
 
 def _quote_line(item: NumberedSpan, sources: dict[int, CitedSource], translate: Translator) -> str:
     words = (
-        escape_keeping_formulas(item.span.text) if item.span.made else f"“{escape_keeping_formulas(item.span.text)}”"
+        escape_keeping_formulas(item.span.text)
+        if item.span.generated
+        else f"“{escape_keeping_formulas(item.span.text)}”"
     )
     words += _citation_marks(item, translate)
     places = [_quote_location(item, sources[number].evidence, translate) for number in item.numbers]
@@ -251,7 +253,7 @@ def _quote_location(item: NumberedSpan, evidence: Evidence, translate: Translato
 
 def quoted_passage(item: NumberedSpan, evidence: Evidence) -> Passage | None:
     """Return the cited passage of a source that contains the quote, or None."""
-    cited = {cite.passage for cite in item.span.cites}
+    cited = {cite.passage for cite in item.span.references}
     matches = (p for p in evidence.passages if p.id in cited and is_verbatim(item.span.text, p.text))
     return next(matches, None)
 

@@ -25,7 +25,7 @@ MAX_PICTURES = 60
 def story_change_blocks(registry: EvidenceRegistry, cited: CitedAnswer | None, translate: Translator) -> Iterator[str]:
     """Yield the changes since the earlier report that was updated."""
     coverage = _coverage_of(cited)
-    if coverage is None or not coverage.compared:
+    if coverage is None or not coverage.compared_run:
         return
     yield f"## {translate('changes')}"
     lines = [_change_line(change, registry, translate) for change in coverage.changes]
@@ -137,7 +137,9 @@ def _timeline_row(
     copies = len(story.evidence) > story.independent
     count = translate("independent", count=story.independent, items=len(story.evidence))
     yield outlets + translate("aside", what=count) if copies else outlets
-    yield translate(f"tone.{story.tone}") + (translate("aside", what=translate("rough")) if story.rough else "")
+    yield translate(f"tone.{story.tone}") + (
+        translate("aside", what=translate("rough")) if story.tone_from_words else ""
+    )
     yield (" ".join(translate("cite", number=numbers[key]) for key in story.evidence if key in numbers) or "—")
 
 
@@ -199,7 +201,7 @@ def _picture_blocks(report: Report, translate: Translator) -> Iterator[str]:
 
 def _service_answer_blocks(report: Report, translate: Translator) -> Iterator[str]:
     """Yield answers written by search services. They are no evidence and are never cited."""
-    findings = [finding for finding in report.findings if finding.lead.strip()]
+    findings = [finding for finding in report.findings if finding.provider_summary.strip()]
     if not findings:
         return
     yield f"## {translate('leads')}"
@@ -207,4 +209,4 @@ def _service_answer_blocks(report: Report, translate: Translator) -> Iterator[st
     for finding in findings:
         key = f"source.{finding.provider}"
         service = escape_markdown(translate(key) if has_report_text(key) else finding.provider)
-        yield f"> {service} — “{escape_markdown(finding.task.query)}”: {escape_markdown(finding.lead)}"
+        yield f"> {service} — “{escape_markdown(finding.task.query)}”: {escape_markdown(finding.provider_summary)}"

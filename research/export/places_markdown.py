@@ -55,16 +55,16 @@ def _centres_by_place(report: Report) -> dict[str, SearchArea]:
     for finding in report.findings:
         for item in finding.evidence:
             known = registry.get(item.id)
-            if finding.centre and item.place and known:
-                centre_by_place.setdefault(known.id, finding.centre)
+            if finding.search_area and item.place and known:
+                centre_by_place.setdefault(known.id, finding.search_area)
     return centre_by_place
 
 
 def _centre_line(centre: SearchArea, translate: Translator) -> str:
     position = _format_position(centre)
     radius = translate("radius", far=_format_distance(centre.radius, translate)) if centre.radius > 0 else ""
-    if centre.asked:
-        radius = translate("widened", radius=radius, asked=_format_distance(centre.asked, translate))
+    if centre.requested_radius:
+        radius = translate("widened", radius=radius, asked=_format_distance(centre.requested_radius, translate))
     facts = [escape_markdown(centre.name) or translate("untitled"), position, radius]
     return translate("centre", what=translate("comma").join(fact for fact in facts if fact))
 

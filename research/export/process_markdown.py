@@ -109,7 +109,7 @@ def _conversation_lines(report: Report, translate: Translator) -> Iterator[str]:
         yield translate("clarified", question=escape_markdown(clarification.question), answer=answer)
     for instruction in report.instructions:
         yield translate(
-            "instruction" if instruction.heeded else "instruction late", text=escape_markdown(instruction.text)
+            "instruction" if instruction.applied else "instruction late", text=escape_markdown(instruction.text)
         )
 
 
@@ -132,8 +132,10 @@ def _round_blocks(report: Report, round_number: int, translate: Translator, *, i
 def _task_line(task: Task, outcome: list[str], translate: Translator, provider: str = "") -> str:
     service = service_label(task.source, translate)
     service_note = translate("by", source=service, provider=service_label(provider, translate)) if provider else ""
-    reason = translate(f"why.{task.why}") if has_report_text(f"why.{task.why}") else escape_markdown(task.why)
-    why = translate("why", why=reason) if task.why.strip() else ""
+    reason = (
+        translate(f"why.{task.purpose}") if has_report_text(f"why.{task.purpose}") else escape_markdown(task.purpose)
+    )
+    why = translate("why", why=reason) if task.purpose.strip() else ""
     return f"“{escape_markdown(task.query)}” — {join_facts([service_note or service, why, *outcome], translate)}"
 
 
@@ -152,7 +154,7 @@ def _finding_line(finding: Finding, translate: Translator, *, include_evidence: 
         translate("seconds", seconds=f"{finding.seconds:.1f}"),
         _reuse_note(finding, translate),
     ]
-    queries = translate("semicolon").join(f"“{escape_markdown(query)}”" for query in finding.asked)
+    queries = translate("semicolon").join(f"“{escape_markdown(query)}”" for query in finding.provider_queries)
     details = [
         *([translate("asked", queries=queries)] if queries else []),
         *(translate("beside", failure=_failure_line(failure, translate)) for failure in finding.failures),

@@ -71,7 +71,7 @@ def provenance_blocks(report: Report, cited: CitedAnswer | None, translate: Tran
         options = translate("report options", sources=sources, **limits)
     else:
         options = translate("options", sources=sources, queries=chosen.queries, loops=chosen.loops)
-    made_at = translate("made at", time=_format_minute(cited.answer.made)) if cited else ""
+    made_at = translate("made at", time=_format_minute(cited.answer.created)) if cited else ""
     models = dict.fromkeys(item.model for item in report.usage if item.model.strip())
     facts = [
         translate("author", author=escape_markdown(cited.answer.author)) if cited else "",

@@ -123,6 +123,6 @@ def to_utc(time: datetime) -> datetime:
 
 def export_file_name(report: Report, suffix: str) -> str:
     """Return a file name built only from time and run id: "sightline-….md"."""
-    timestamp = to_utc(report.answer.made if report.answer else report.run.created)
+    timestamp = to_utc(report.answer.created if report.answer else report.run.created)
     run = re.sub(r"[^A-Za-z0-9]", "", report.run.id)[:8] or "run"
     return f"sightline-{timestamp:%Y%m%d-%H%M}-{run}.{suffix.lstrip('.')}"

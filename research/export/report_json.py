@@ -2,15 +2,15 @@
 
 The file holds enough to judge the run.
 
-Fields of the schema `sightline-report/7`. Times are ISO 8601 in UTC, offsets are characters, and a
+Fields of the schema `sightline-report/8`. Times are ISO 8601 in UTC, offsets are characters, and a
 field without a value is "", [], 0, false or null.
 
 - `schema`, `language` (zh or en: of the answer, else of the question)
 - `run`: id, status, created, finished, error, options (queries, loops, sources, model; limits, 0
   for none: searches, tokens, cost in US dollars, seconds; approve; `notebook` whose documents limit
   the library, or "")
-- `question`, `title`, `author`, `made`, `sample` (true if a cited source is sample data),
-  `unwritten` (true if the answer only replaces one that could not be written), `suggestions`
+- `question`, `title`, `author`, `created`, `sample` (true if a cited source is sample data),
+  `placeholder` (true if the answer only replaces one that could not be written), `suggestions`
   (number of search suggestions that the search engine wants shown; their HTML is not exported)
 - `answer`: only the answer, as Markdown with [n] at its citations
 - `blocks`: the answer in pieces, in order. Each has a `kind` (heading, quote, text, missing,
@@ -28,20 +28,20 @@ field without a value is "", [], 0, false or null.
   among all sentences), `text`, `status` (quoted: verbatim in its source; supported: a cited passage
   says it; unclear: cited, but no cited passage clearly says it; unsupported: cited, but no cited
   passage says much of it; differs: a figure is another in the passage; none: no source), `numbers`
-  (of its sources), `lacks` (missing in the passage: `kind` is figure, date or words, with `text` as
+  (of its sources), `gaps` (missing in the passage: `kind` is figure, date or words, with `text` as
   in the sentence and `found`, the text in its place, or ""; or `kind` is language, without text:
   the passage is in another language, so only figures and dates were compared), `evidence` and
   `passage` (ids of the nearest passage), `start` to `end` (range of that passage), `ruled` (true if
   a model has judged it) and `reason` (objection of that model)
 - `sources`: cited sources. `number`, the fields of an evidence, `times` (number of pieces that cite
   it), and of the `passages` the cited ones
-- `evidence`: everything that was found, each source once: id, kind, title, publisher, url, `also`
-  (a second address), locator, `standing` (preferred or warned, by the lists of domains, else ""),
-  published (a day), `moment` (time of publication, or null), retrieved, sample, `expires` (true if
+- `evidence`: everything that was found, each source once: id, kind, title, publisher, url, `further_url`
+  (a second address), locator, `domain_status` (preferred or warned, by the lists of domains, else ""),
+  published (a day), `published_at` (time of publication, or null), retrieved, sample, `url_expires` (true if
   its address works for some weeks only), `notice` (status since publication: corrected, concern,
   retracted, or ""), `place`, `paper` and `passages`. A paper (null for anything else) has its
   `authors` (family and given, or name if the two are not known apart), `year` (or null), venue, doi
-  and `cited` (number of works that cite it, or null), as `counted` by a service. A place (null for
+  and `citation_count` (number of works that cite it, or null) according to the service `citation_source`. A place (null for
   anything else) has id, name, `lng` and `lat` in degrees of WGS-84 (null if they are no numbers),
   provider, `category` (food, sight, family, shop, hotel, transport, culture, other), `type`
   (category of the provider), address, district, city, `distance` (metres from the search centre, or
@@ -51,39 +51,39 @@ field without a value is "", [], 0, false or null.
   of its page)
 - `coverage`: for a report on the news, else null. `as_of`, `newest` (days), `stale`, `stories` (id,
   headline, `evidence` ids, outlets, `independent` pieces, `day` of the first report, `latest`,
-  stale, tone, `rough`: true if no model has judged the tone), `outlets` (name, items, stories,
+  stale, tone, `tone_from_words`: true if no model has judged the tone), `outlets` (name, items, stories,
   first), `conflicts` (story, subject, unit, figures), `days` (pieces on each), `undated` (pieces),
-  `author` (of the tones) and, if an earlier report was updated, the run `compared` with and
+  `author` (of the tones) and, if an earlier report was updated, the run `compared_run` and
   `changes` (kind: new, grown, gone, figure; story, headline, evidence, before, after). A figure has
   text, clause, outlet, evidence
-- `review`: the work of a model that checks the answer, or null: `author`, `rulings` (`key`,
+- `review`: the work of a model that checks the answer, or null: `author`, `verdicts` (`key`,
   `verdict`: supported, partly, contradicted or absent; `reason`, the `quote` and its place),
   `repairs` (`before`, `after`: "" if it was removed; `part`), `unchecked` (sentences without a
-  usable ruling), `kept` (sentences that could not be removed) and `failures`
+  usable verdict), `unremovable` (sentences that could not be removed) and `failures`
 - `conflicts`: disagreeing figures of different sources for one thing: subject, unit, `figures`
   (text, `clause` that gives it, `evidence` id, `number` of its citation or null, `date` of
   publication or null, `copies`: other sources with the same text). Those within a news story are in
   `coverage`
 - `notes`: notes of the reader, not part of the answer: `evidence` and `passage` by id ("" for the
-  answer as a whole), text, `made` (when it was last written)
-- `plan`: parts, tasks, edited, notes, failures, `unclear` (its question to the user, or null); null
+  answer as a whole), text, `updated` (when it was last written)
+- `plan`: parts, tasks, edited, notes, failures, `clarification` (its question to the user, or null); null
   if there was none
 - `clarification`: the question to the user before the first search (question, choices, `answer`: ""
   if it was skipped, null if nobody has answered), or null; `instructions`: messages of the user
-  during the run (text, time, `heeded`: true if a reflection or the answer could still follow it)
+  during the run (text, time, `applied`: true if a reflection or the answer could still follow it)
 - `rounds`: for each its number `round`, `findings`, `not_run` (planned tasks that were not
   executed) and `reflections` (sufficient, gap, follow_ups, note, failures). A finding has its task,
-  provider, `asked` (the queries that the search engine ran), reason (null unless it brought back
+  provider, `provider_queries` (those that the search engine ran), reason (null unless it brought back
   nothing), hint, message, started, seconds, reused, cached, `passages` (their number), `evidence`
-  (ids), `summary` (pieces as in `blocks`, whose citations have no numbers), `lead` (text written by
-  the search service), `pictures` (url, caption, page), `outside` and `undated` (ids of evidence
-  from other days than requested, and from unknown days), `centre` (centre of a search for places:
-  name, lng and lat in degrees of WGS-84, `radius` in metres, 0 for an area as a whole, `asked`: the
-  requested radius if nothing was within it, else 0; or null), `meant` (the question to a database),
-  `rows` of a database (sql, names, types and rows; `truncated`: there were more, `cut`: number of
-  shortened cells, seconds, `missed`: filters that can find nothing, `coverage`: of the `rows` that
+  (ids), `summary` (pieces as in `blocks`, whose citations have no numbers), `provider_summary` (text written by
+  the search service), `pictures` (url, caption, page), `outside_dates` and `undated` (ids of evidence
+  from other days than requested, and from unknown days), `search_area` (centre of a search for places:
+  name, lng and lat in degrees of WGS-84, `radius` in metres, 0 for an area as a whole, `requested_radius`: the
+  requested one if nothing was within it, else 0; or null), `interpreted_question` (as put to a database),
+  `rows` of a database (sql, names, types and rows; `truncated`: there were more, `shortened_cells`: number of
+  such cells, seconds, `unmatched_filters`: those that can find nothing, `coverage`: of the `rows` that
   a statement reads, the number in which its compared `columns` are `known`, null if not counted,
-  `part`: the rows are those of a subquery; or null), `steps` on the way to them (kind, text, sql,
+  `subquery`: the rows are those of a subquery; or null), `steps` on the way to them (kind, text, sql,
   rows, seconds) and failures
 - `failures`: failures at any stage: stage, source, query, reason, hint, message
 - `usage`: `calls` (stage, model, calls, input, cached, output, searches, cost, `estimated`: true if
@@ -121,20 +121,20 @@ from research.export.report_facts import (
     unfinished_tasks,
 )
 
-SCHEMA = "sightline-report/7"
+SCHEMA = "sightline-report/8"
 _EVIDENCE_FIELDS = (
-    "id", "kind", "title", "publisher", "url", "also", "locator", "published", "moment", "retrieved", "sample", "standing",
-    "expires", "notice", "place", "paper", "passages",
+    "id", "kind", "title", "publisher", "url", "further_url", "locator", "published", "published_at", "retrieved", "sample",
+    "domain_status", "url_expires", "notice", "place", "paper", "passages",
 )  # fmt: skip
 _FINDING_FIELDS = {
-    "task", "provider", "asked", "reason", "hint", "message", "started", "seconds", "reused",
-    "cached", "lead", "pictures", "outside", "undated", "meant", "rows", "steps",
+    "task", "provider", "provider_queries", "reason", "hint", "message", "started", "seconds", "reused",
+    "cached", "provider_summary", "pictures", "outside_dates", "undated", "interpreted_question", "rows", "steps",
     "failures",
 }  # fmt: skip
 
 
 def report_json(report: Report, cited: CitedAnswer | None, options: ExportOptions = DEFAULT_OPTIONS) -> str:
-    """Return the report as JSON (schema `sightline-report/7`), numbered like the Markdown.
+    """Return the report as JSON (schema `sightline-report/8`), numbered like the Markdown.
 
     The user and the conversation are omitted, as the file may be passed on.
     """
@@ -147,9 +147,9 @@ def report_json(report: Report, cited: CitedAnswer | None, options: ExportOption
         "question": run.question,
         "title": answer.title if answer else "",
         "author": answer.author if answer else None,
-        "made": to_utc(answer.made).isoformat() if answer else None,
+        "created": to_utc(answer.created).isoformat() if answer else None,
         "sample": answer.sample if answer else None,
-        "unwritten": answer.unwritten if answer else False,
+        "placeholder": answer.placeholder if answer else False,
         "suggestions": len(answer.suggestions) if answer else 0,
         "answer": answer_markdown(cited) if cited else "",
         "blocks": _answer_blocks(cited, registry) if cited else [],
@@ -203,7 +203,7 @@ def _resolved_cites(span: Span, registry: EvidenceRegistry) -> list[dict[str, An
     """Return the citations of a span that exist; a quote cites only passages that contain it."""
     return [
         {"evidence": item.id, "passage": cite.passage, "start": cite.start, "end": cite.end}
-        for cite in dict.fromkeys(span.cites)
+        for cite in dict.fromkeys(span.references)
         if (item := registry.get(cite.evidence)) and _is_valid_cite(span, cite, registry)
     ]
 
@@ -278,7 +278,7 @@ def _finding_record(finding: Finding, registry: EvidenceRegistry) -> dict[str, A
     items = (registry.get(item.id) for item in finding.evidence)
     return {
         **finding.model_dump(mode="json", include=_FINDING_FIELDS),
-        "centre": _without_infinities(finding.centre.model_dump() if finding.centre else None),
+        "search_area": _without_infinities(finding.search_area.model_dump() if finding.search_area else None),
         "passages": finding.passage_count,
         "evidence": list(dict.fromkeys(item.id for item in items if item)),
         "summary": _summary_records(finding.summary, registry),
@@ -289,6 +289,6 @@ def _summary_records(spans: Iterable[Span], registry: EvidenceRegistry) -> list[
     out = []
     for span in spans:
         cites = _resolved_cites(span, registry)
-        has_lost_cites = len(cites) < len(set(span.cites))
+        has_lost_cites = len(cites) < len(set(span.references))
         out.append({**_span_record(span, span.unsourced or has_lost_cites), "citations": cites})
     return out

@@ -24,7 +24,7 @@ def places_on_globe(report: Report) -> list[Place]:
 
 
 def _routes_on_globe(report: Report) -> list[Route]:
-    routes = [item.way for item in collect_report_evidence(report) if item.way]
+    routes = [item.route for item in collect_report_evidence(report) if item.route]
     return [route for route in routes if has_line_on_globe(route)]
 
 

@@ -75,19 +75,21 @@ def _source_facts(evidence: Evidence, translate: Translator) -> list[str]:
     published, paper = evidence.published, evidence.paper
     day = published.isoformat() if published else str(paper.year or "") if paper else ""
     dated = translate("published", date=day) if day else retrieved
-    host = "" if evidence.expires else urlsplit(canonical_url(evidence.url)).hostname or ""
+    host = "" if evidence.url_expires else urlsplit(canonical_url(evidence.url)).hostname or ""
     return [
         translate(f"notice.{evidence.notice}") if evidence.notice else "",
         translate(f"kind.{evidence.kind}"),
         _author_names(paper, translate) if paper else "",
         escape_markdown(evidence.publisher) or escape_markdown(host),
         dated,
-        retrieved if evidence.expires and published else "",
+        retrieved if evidence.url_expires and published else "",
         *(_paper_facts(paper, translate) if paper else ()),
         translate("sample") if evidence.sample else "",
-        translate("expires") if evidence.expires else "",
-        translate(f"standing.{evidence.standing}") if evidence.standing else "",
-        translate("see also", link=markdown_link(evidence.also, evidence.also)) if evidence.also else "",
+        translate("expires") if evidence.url_expires else "",
+        translate(f"standing.{evidence.domain_status}") if evidence.domain_status else "",
+        translate("see also", link=markdown_link(evidence.further_url, evidence.further_url))
+        if evidence.further_url
+        else "",
     ]
 
 
@@ -100,9 +102,9 @@ def _author_names(paper: Paper, translate: Translator) -> str:
 def _paper_facts(paper: Paper, translate: Translator) -> Iterator[str]:
     """Yield the DOI of a paper, and its citation count with the counting service."""
     yield f"DOI {escape_markdown(paper.doi)}" if paper.doi else ""
-    if paper.cited is not None and paper.counted:
-        service = service_label(paper.counted, translate)
-        yield translate("cited by", n=f"{paper.cited:,}", service=service)
+    if paper.citation_count is not None and paper.citation_source:
+        service = service_label(paper.citation_source, translate)
+        yield translate("cited by", n=f"{paper.citation_count:,}", service=service)
 
 
 # Notes of the reader
@@ -118,7 +120,7 @@ def note_blocks(
     yield f"## {translate('remarks')}"
     yield translate("remarks own")
     for note in report.remarks:
-        day = to_utc(note.made).date().isoformat()
+        day = to_utc(note.updated).date().isoformat()
         item = registry.get(note.evidence)
         if item is None:
             yield translate("remark answer", date=day)

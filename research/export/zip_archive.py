@@ -35,7 +35,7 @@ _DOCUMENT_TIME = re.compile(rb"(<dcterms:(?:created|modified)[^>]*>)[^<]*(?=<)")
 
 def report_zip(report: Report, cited: CitedAnswer | None, options: ExportOptions = DEFAULT_OPTIONS) -> bytes:
     """Return the report in every archived format, its tables and rows, and a README.txt."""
-    timestamp = to_utc(report.answer.made if report.answer else report.run.created)
+    timestamp = to_utc(report.answer.created if report.answer else report.run.created)
     written: dict[str, bytes] = {}
     errors: dict[str, str] = {}
     for name, export_format, table_number in _archived_files(report, cited):
@@ -92,7 +92,7 @@ def _readme(report: Report, cited: CitedAnswer | None, names: list[str], errors:
 
 def _readme_notes(report: Report, cited: CitedAnswer | None, translate: Translator) -> Iterator[str]:
     """Yield notes on expiring links and on places that are not on the globe."""
-    expiring = [str(s.number) for s in cited.sources if s.evidence.expires] if cited else []
+    expiring = [str(s.number) for s in cited.sources if s.evidence.url_expires] if cited else []
     if expiring:
         yield translate("archive.links", numbers=translate("comma").join(expiring))
     off_globe = sum(not is_on_globe(place) for place in collect_places(report))

@@ -61,7 +61,7 @@ class _Block(BaseModel):
         cites = tuple(
             PassageReference(evidence=c.evidence, passage=c.passage, start=c.start, end=c.end) for c in self.citations
         )
-        span = Span(kind=self.kind, text=self.text, part=self.part, cites=cites, unsourced=self.unsourced)
+        span = Span(kind=self.kind, text=self.text, part=self.part, references=cites, unsourced=self.unsourced)
         numbers = tuple(dict.fromkeys(c.number for c in self.citations))
         return NumberedSpan(span=span, numbers=numbers, unsourced=self.unsourced)
 
@@ -100,7 +100,7 @@ class _ExportedReport(BaseModel):
             language=self.language,
             author=self.author or "",
             spans=tuple(item.span for item in spans),
-            made=self.made or datetime.min,
+            created=self.made or datetime.min,
         )
         sources = tuple(source.to_cited_source() for source in self.sources)
         return CitedAnswer(answer=answer, spans=spans, sources=sources)

@@ -166,7 +166,7 @@ def _format_place(place: schemas.FoundPlace) -> str:
 
 
 def _format_coverage(coverage: ColumnCoverage) -> str:
-    columns, scope = ", ".join(coverage.columns), " of a subquery" if coverage.part else ""
+    columns, scope = ", ".join(coverage.columns), " of a subquery" if coverage.subquery else ""
     if coverage.known is None:
         return f"{columns}: in how many rows{scope} it is known could not be counted"
     return f"{columns}: known in {coverage.known} of {coverage.rows} rows{scope}"

@@ -31,7 +31,7 @@ def start_run(application: Application, arguments: schemas.ResearchArguments | s
 
 
 def _to_grid(arguments: schemas.TableArguments) -> Grid:
-    rows = (Row(id=f"r{n}", name=r.name, about=r.about) for n, r in enumerate(arguments.rows, 1))
+    rows = (Row(id=f"r{n}", name=r.name, qualifier=r.about) for n, r in enumerate(arguments.rows, 1))
     columns = (Column(id=f"c{n}", **c.model_dump()) for n, c in enumerate(arguments.columns, 1))
     return Grid(title=arguments.title, rows=tuple(rows), columns=tuple(columns))
 

@@ -230,7 +230,7 @@ class ActiveRun:
     def context(self) -> GraphContext:
         """Build the context that the nodes of the graph use."""
         run, resources = self.run, self.resources
-        hours = 0.0 if run.options.updates else resources.settings.cache_hours  # an update needs new results
+        hours = 0.0 if run.options.updated_run else resources.settings.cache_hours  # an update needs new results
         ledger = RunLedger(
             resources.store,
             resources.batcher,
@@ -277,13 +277,13 @@ class ActiveRun:
     def _earlier_report(self) -> EarlierReport | None:
         """Return the owner's report that this run updates, None if there is none."""
         reports: list[Report] = []
-        store, run_id = self.resources.store, self.run.options.updates
+        store, run_id = self.resources.store, self.run.options.updated_run
         while run_id and len(reports) < MAX_EARLIER_REPORTS:
             run = store.get_run(run_id)
             if run is None or run.owner != self.run.owner:
                 break
             reports.append(store.report(run))
-            run_id = run.options.updates
+            run_id = run.options.updated_run
         return EarlierReport(reports[0], reports[1:]) if reports and reports[0].answer else None
 
     # Events

@@ -52,7 +52,7 @@ class DatabaseAnswer(Record):
     count: int = 0
     truncated: bool = False
     sql: str = ""
-    most: int | None = None  # the LIMIT of the statement itself; the one in `sql` may have been added
+    statement_limit: int | None = None  # the LIMIT of the statement itself; the one in `sql` may have been added
     missing: dict[str, int] = Field(default_factory=dict)
     coverage: tuple[ColumnCoverage, ...] = ()
     author: str = ""  # the model that wrote the statement, "" for rules
@@ -281,7 +281,7 @@ class Databases:
             if isinstance(statement, str):
                 prepared = service.prepare_export(statement)
             else:
-                prepared = service.prepare_export(statement.sql, RowRange(0, statement.most))
+                prepared = service.prepare_export(statement.sql, RowRange(0, statement.statement_limit))
             source, query = self._runs.run_on_loop(prepared)
             with _EXPORT_SLOTS, source.stream(query) as (names, results):
                 limited_rows = islice(results, source.limits.max_rows)
@@ -355,7 +355,7 @@ def to_database_answer(outcome: Outcome) -> DatabaseAnswer:
         count=len(rows.rows) if rows else 0,
         truncated=bool(rows and rows.truncated),
         sql=rows.sql if rows else "",
-        most=rows.most if rows else None,
+        statement_limit=rows.statement_limit if rows else None,
         missing=dict(outcome.null_counts),
         coverage=rows.coverage if rows else (),
         author=outcome.author,

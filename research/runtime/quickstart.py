@@ -320,7 +320,7 @@ def _answer_update(run: Run, state: Mapping[str, Any], update: Mapping[str, Any]
     """
     findings = (*state.get("findings", ()), *update.get("findings", ()))
     found_evidence = (item for finding in findings for item in finding.evidence)
-    registry = EvidenceRegistry((*state["question"].before.evidence, *found_evidence))
+    registry = EvidenceRegistry((*state["question"].memory.evidence, *found_evidence))
     report = Report(
         run=run,
         plan=state.get("plan"),
@@ -357,7 +357,7 @@ def _finding_text(finding: Finding) -> str:
     if finding.summary:
         lines = []
         for span in finding.summary:
-            items = dict.fromkeys(cite.evidence for cite in span.cites if cite.evidence in by_id)
+            items = dict.fromkeys(cite.evidence for cite in span.references if cite.evidence in by_id)
             lines.append(
                 escape_keeping_formulas(span.text)
                 + "".join(f" ({_link_to(by_id[evidence_id])})" for evidence_id in items)

@@ -90,7 +90,7 @@ def _from_passages(report: Report, cited: CitedAnswer, language: Language) -> It
     for item in report.evidence:
         if item.id in cited_sources and item.kind in ("library", "web", "news") and len(item.title) <= MAX_NAME_CHARS:
             excluded = {item.title, "", *(p.heading for p in item.passages if p.id in cited_passages)}
-            headings = dict.fromkeys(p.heading for p in item.passages if p.heading not in excluded and not p.made)
+            headings = dict.fromkeys(p.heading for p in item.passages if p.heading not in excluded and not p.generated)
             rows.append([(item.title, heading) for heading in headings if len(heading) <= MAX_NAME_CHARS])
     for row in zip_longest(*rows):
         for entry in filter(None, row):

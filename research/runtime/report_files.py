@@ -137,7 +137,7 @@ class ReportFiles:
         if folder is None or report.answer is None:
             return None
         text = export_report(report, number_report_answer(report), _REPORT_SUFFIX, self._options).decode()
-        answered_at = report.answer.made
+        answered_at = report.answer.created
         mode = self._prepare_folder(folder)
         path = claim_path(
             folder, f"deep_search_report_{file_name_part(run.question)}_{time_name_part(answered_at)}", _REPORT_SUFFIX

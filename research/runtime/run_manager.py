@@ -282,7 +282,7 @@ class RunManager(ABC):
         cleaned, limits = clean_question(question), options or self.resource_provider.default_options(owner)
         if follows and (parent := self.get_run(follows, owner=owner)):
             run = parent.model_copy(update={"id": "", "follows": parent.id})
-            cleaned = cleaned.model_copy(update={"before": conversation_memory(self.store, run)})
+            cleaned = cleaned.model_copy(update={"memory": conversation_memory(self.store, run)})
         with self.resource_provider.open_resources(owner) as resources:
             plan = self.run_on_loop(make_plan(cleaned, resources.reasoner_for(owner), limits, ignore_event))
         return plan_from_question(cleaned, limits) if isinstance(plan, Draft) else plan

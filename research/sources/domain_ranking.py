@@ -20,10 +20,10 @@ def apply_domain_rules(
     """
     ranked = []
     for item in evidence:
-        verdict = url_status(f"https://{item.publisher}" if item.expires else item.url, verdicts)
+        verdict = url_status(f"https://{item.publisher}" if item.url_expires else item.url, verdicts)
         if verdict == "avoid" and not keep_avoided:
             continue
         standing = "preferred" if verdict == "prefer" else "warned" if verdict else ""
-        ranked.append(item.model_copy(update={"standing": standing}) if standing else item)
-    ranked.sort(key=lambda item: item.standing != "preferred")
+        ranked.append(item.model_copy(update={"domain_status": standing}) if standing else item)
+    ranked.sort(key=lambda item: item.domain_status != "preferred")
     return tuple(ranked), len(evidence) - len(ranked)

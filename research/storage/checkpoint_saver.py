@@ -24,11 +24,11 @@ from research.storage.checkpoints import convert_sqlite_errors
 
 log = logging.getLogger(__name__)
 
-_RECORD_NAMES = [
-    name for name, value in vars(records).items() if isinstance(value, type) and issubclass(value, records.Record)
-]
+_RECORDS = [value for value in vars(records).values() if isinstance(value, type) and issubclass(value, records.Record)]
+_RECORD_NAMES = [record.__name__ for record in _RECORDS]
 # Checkpoints of earlier versions hold the former names of the records and of their module.
 _RECORD_TYPES = [
+    *((record.__module__, record.__name__) for record in _RECORDS),
     *((records.__name__, name) for name in _RECORD_NAMES),
     *((former_records.__name__, name) for name in (*_RECORD_NAMES, *former_records.FORMER_NAMES)),
 ]

@@ -272,13 +272,13 @@ class EvidenceStore:
                     case InstructionAdded(text=instruction):
                         instructions.append(Instruction(text=instruction, time=datetime.fromisoformat(time)))
                     case InstructionApplied(count=count):
-                        applied = [item.model_copy(update={"heeded": True}) for item in instructions[:count]]
+                        applied = [item.model_copy(update={"applied": True}) for item in instructions[:count]]
                         instructions[:count] = applied
         return clarification, tuple(instructions)
 
     def _earlier_evidence(self, conversation: str, answer: Answer | None, found_ids: Container[str]) -> list[Evidence]:
         """Return the evidence that an answer cites from earlier turns."""
-        cited = [cite.evidence for span in (answer.spans if answer else ()) for cite in span.cites]
+        cited = [cite.evidence for span in (answer.spans if answer else ()) for cite in span.references]
         missing_ids = [evidence_id for evidence_id in dict.fromkeys(cited) if evidence_id not in found_ids]
         return [
             item
@@ -296,7 +296,7 @@ def _parse_text(parse: Callable[[str], _T], text: str | None) -> _T | None:
 
 def _parse_remark(row: Sequence[Any]) -> Remark:
     evidence, passage, text, made = row
-    return Remark(evidence=evidence, passage=passage, text=text, made=datetime.fromisoformat(made))
+    return Remark(evidence=evidence, passage=passage, text=text, updated=datetime.fromisoformat(made))
 
 
 def _parse_place_row(row: Sequence[Any]) -> tuple[str, str, str, _PlaceRecord]:

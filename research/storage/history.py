@@ -126,7 +126,7 @@ def answer_text(record: str | None) -> str:
 def first_finding(record: str | None) -> str:
     """Return the beginning of an answer's first statement with a citation, in one line, else ""."""
     for span in _as_list(_parse_object(record).get("spans")):
-        if isinstance(span, Mapping) and span.get("kind") in ("quote", "text") and span.get("cites"):
+        if isinstance(span, Mapping) and span.get("kind") in ("quote", "text") and _references(span):
             text = str(span.get("text") or "")
             if span["kind"] == "text":
                 text = _MARKDOWN_MARKS.sub("", text)
@@ -138,8 +138,8 @@ def first_finding(record: str | None) -> str:
 def cited_ids(record: str | None) -> tuple[str, ...]:
     """Return the ids of the evidence that an answer cites, from its JSON."""
     spans = _as_list(_parse_object(record).get("spans"))
-    cites = (citation for span in spans if isinstance(span, Mapping) for citation in _as_list(span.get("cites")))
-    ids = (cite.get("evidence") for cite in cites if isinstance(cite, Mapping))
+    references = (reference for span in spans if isinstance(span, Mapping) for reference in _references(span))
+    ids = (reference.get("evidence") for reference in references if isinstance(reference, Mapping))
     return tuple(dict.fromkeys(evidence_id for evidence_id in ids if _is_text(evidence_id)))
 
 
@@ -153,6 +153,11 @@ def source_lines(findings: Iterable[str], evidence: Iterable[str] = ()) -> dict[
             line = " · ".join(" ".join(part.split()) for part in parts if _is_text(part))
             lines.setdefault(item["id"], line)
     return lines
+
+
+def _references(span: Mapping[str, Any]) -> list[Any]:
+    """Return the references of a span; earlier versions stored them as `cites`."""
+    return _as_list(span.get("references", span.get("cites")))
 
 
 def _parse_object(record: str | None) -> Mapping[str, Any]:

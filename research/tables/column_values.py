@@ -164,7 +164,7 @@ def measure_column_quality(column: Column, cells: Iterable[Cell], evidence: Iter
     """Measure how complete and reliable a column is. `evidence` must hold what its cells cite."""
     own_cells = column_cells(column, cells)
     filled = [cell for cell in own_cells if cell.readings]
-    cited = [{cite.evidence for reading in cell.readings for cite in reading.cites} for cell in filled]
+    cited = [{cite.evidence for reading in cell.readings for cite in reading.references} for cell in filled]
     by_id = {item.id: item for item in evidence}
     days = [
         item.published or item.retrieved.date()
@@ -269,15 +269,15 @@ def merge_readings(readings: Sequence[CellReading], column: Column) -> tuple[Cel
 
 
 def _source_count(group: Iterable[CellReading]) -> int:
-    return len({cite.evidence for reading in group for cite in reading.cites})
+    return len({cite.evidence for reading in group for cite in reading.references})
 
 
 def _merge_group(group: Sequence[CellReading]) -> CellReading:
     """Return the best supported, most exact reading of a group, with the references of the others
     added."""
     best = min(group, key=lambda r: (_STATUS_ORDER.index(r.status), _vagueness(r)))
-    cites = dict.fromkeys(c for r in (best, *group) for c in r.cites)
-    return best.model_copy(update={"cites": tuple(cites)})
+    cites = dict.fromkeys(c for r in (best, *group) for c in r.references)
+    return best.model_copy(update={"references": tuple(cites)})
 
 
 def _vagueness(reading: CellReading) -> tuple[bool, bool, int]:

@@ -50,7 +50,8 @@ def reading_quotes(reading: CellReading, sources: Mapping[str, Evidence]) -> tup
     `sources` maps ids to evidence; the quote of a passage that is missing there is "".
     """
     return tuple(
-        _cited_text(cite, sources.get(cite.evidence)) if n else reading.quote for n, cite in enumerate(reading.cites)
+        _cited_text(cite, sources.get(cite.evidence)) if n else reading.quote
+        for n, cite in enumerate(reading.references)
     )
 
 

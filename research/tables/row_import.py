@@ -94,6 +94,6 @@ def _unique_rows(entries: Iterable[tuple[str, str, Place | None]]) -> Iterator[R
         if not name or key in seen:
             continue
         seen.add(key)
-        yield Row(id=f"r{len(seen)}", name=name, about=about, place=place)
+        yield Row(id=f"r{len(seen)}", name=name, qualifier=about, place=place)
         if len(seen) == MAX_ROWS:
             return

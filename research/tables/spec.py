@@ -89,7 +89,7 @@ def load_table_spec(path: Path) -> tuple[Grid, dict[str, Any]]:
     for column in columns:
         if column.type == "choice" and len(column.choices) < 2:
             raise TableSpecError(f"{path}: {column.name}: a choice needs two choices or more")
-    grid = Grid(title=spec.title, rows=rows, columns=columns, since=_to_utc(spec.since))
+    grid = Grid(title=spec.title, rows=rows, columns=columns, fresh_after=_to_utc(spec.since))
     options: dict[str, Any] = {k: v for k, v in spec.limits.model_dump().items() if v}
     return grid, options | ({"sources": spec.sources} if spec.sources else {})
 

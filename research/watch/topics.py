@@ -79,7 +79,7 @@ class WatchedTopics:
         plan = repeat_outline(report, datetime.now(UTC).date()) if report else None
         if report is None or plan is None:
             raise UnwatchableTopicError("The report of this topic cannot be read any more.")
-        update = {"updates": report.run.id, "reflections": 0, "approve": False}
+        update = {"updated_run": report.run.id, "reflections": 0, "approve": False}
         options = report.run.options.model_copy(update=update)
         return self._runs.start(first.question, options=options, owner=owner, plan=plan, follows=report.run.id)
 
@@ -87,7 +87,7 @@ class WatchedTopics:
 def _make_watch(runs: RunManager, first: Run, since: datetime) -> WatchedTopic:
     done = [run for run in _report_runs(runs, first, first.owner) if run.status == "done"]
     latest = done[-1] if done else first
-    report = _written_report(runs, latest) if latest.options.updates else None
+    report = _written_report(runs, latest) if latest.options.updated_run else None
     coverage = report.answer.coverage if report and report.answer else None
     return WatchedTopic(
         id=first.id,
@@ -104,7 +104,7 @@ def _report_runs(runs: RunManager, first: Run, owner: str) -> Iterator[Run]:
     yield first
     run_ids = {first.id}
     for run in runs.store.turns(first.conversation, owner):
-        if run.options.updates in run_ids:
+        if run.options.updated_run in run_ids:
             run_ids.add(run.id)
             yield run
 
@@ -113,13 +113,13 @@ def _first_run(runs: RunManager, run: Run, owner: str) -> Run:
     """Follow the chain of updates back to the run that began it."""
     turns = {turn.id: turn for turn in runs.store.turns(run.conversation, owner)}
     seen: set[str] = set()
-    while run.options.updates in turns and run.id not in seen:
+    while run.options.updated_run in turns and run.id not in seen:
         seen.add(run.id)
-        run = turns[run.options.updates]
+        run = turns[run.options.updated_run]
     return run
 
 
 def _written_report(runs: RunManager, run: Run | None) -> Report | None:
     """Return the report of a finished run, or None if its answer was not written."""
     report = runs.store.report(run) if run and run.status == "done" else None
-    return report if report and report.answer and not report.answer.unwritten else None
+    return report if report and report.answer and not report.answer.placeholder else None

@@ -114,7 +114,7 @@ async def digest(library: Library, text: str, loops: int = 3, queries: int = 10)
             break
         findings += [await source.search(task, ignore_event) for task in reflections[-1].follow_ups]
     draft = await reasoner.write(question, plan, findings, reflections, options, ignore_event)
-    assert not draft.unwritten
+    assert not draft.placeholder
     return Digested(question, plan, tuple(findings), tuple(reflections), draft.spans, draft.author)
 
 

@@ -64,7 +64,7 @@ def _spans(sources: list[Evidence]) -> Iterator[Span]:
             n = section * SENTENCES + at
             item = sources[n % SOURCES]
             cites = (PassageReference(evidence=item.id, passage=item.passages[0].id),)
-            yield Span(kind="text", text=f"{_sentence(n)} ", cites=cites)
+            yield Span(kind="text", text=f"{_sentence(n)} ", references=cites)
         rows = "\n".join(f"| {n} | {n * 7} t | {n % 9} % |" for n in range(8))
         yield Span(kind="text", text=f"\n\n| District | Freight | Growth |\n|---|---|---|\n{rows}\n")
 
@@ -72,7 +72,7 @@ def _spans(sources: list[Evidence]) -> Iterator[Span]:
 def report() -> Report:
     """The long report."""
     sources = [_source(n) for n in range(SOURCES)]
-    answer = Answer(title="Harbours", language="en", author="made up", spans=tuple(_spans(sources)), made=NOW)
+    answer = Answer(title="Harbours", language="en", author="made up", spans=tuple(_spans(sources)), created=NOW)
     findings = tuple(
         Finding(
             task=Task(id=f"1.{at}", source="web", query=f"harbours {at}"),

@@ -74,9 +74,9 @@ def _long() -> CitedAnswer:
             evidence.append(registry.add(first.model_copy(update=update)))
         source = evidence[-1]
         cites = tuple(PassageReference(evidence=source.id, passage=p.id) for p in source.passages)
-        spans.append(Span(kind="text", text=f"{sentence.text}\n\n", cites=cites))
+        spans.append(Span(kind="text", text=f"{sentence.text}\n\n", references=cites))
     run = report(next(iter(planted()))).run
-    answer = Answer(title="Long", language="en", author="planted", spans=tuple(spans), made=MADE)
+    answer = Answer(title="Long", language="en", author="planted", spans=tuple(spans), created=MADE)
     numbered = number_report_answer(Report(run=run, answer=answer, evidence=tuple(evidence)))
     assert numbered is not None and len(numbered.sources) == SOURCES
     return numbered

@@ -37,12 +37,12 @@ def registry() -> EvidenceRegistry:
 
 
 def answer(*spans: Span) -> Answer:
-    return Answer(title="T", language="en", author="digest", spans=spans, made=NOW)
+    return Answer(title="T", language="en", author="digest", spans=spans, created=NOW)
 
 
 def span(*cites: tuple[str, str], kind: SpanKind = "text", text: str = "x") -> Span:
     pointed = tuple(PassageReference(evidence=evidence, passage=passage) for evidence, passage in cites)
-    return Span(kind=kind, text=text, cites=pointed)
+    return Span(kind=kind, text=text, references=pointed)
 
 
 def cited(*spans: Span) -> CitedAnswer:
@@ -167,7 +167,7 @@ def test_any_spans_are_numbered_soundly(spans: list[Span]) -> None:
     used = list(dict.fromkeys(n for item in result.spans for n in item.numbers))
     assert used == [source.number for source in result.sources] == list(range(1, len(used) + 1))
     for item in result.spans:
-        known = {c.evidence for c in item.span.cites if c.evidence in "abc" and c.passage in TEXTS}
+        known = {c.evidence for c in item.span.references if c.evidence in "abc" and c.passage in TEXTS}
         known.discard("")
         assert len(item.numbers) <= len(known)
         assert item.span.kind == "quote" or len(item.numbers) == len(known)

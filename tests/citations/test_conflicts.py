@@ -239,8 +239,8 @@ def test_one_address_is_one_source() -> None:
 def test_what_a_figure_is_told_with() -> None:
     one = source(1, "故宫门票60元。", published=date(2024, 5, 1))
     other = source(2, "故宫门票40元。")
-    span = Span(kind="text", text="故宫门票60元。", cites=(PassageReference(evidence="e1", passage="p1"),))
-    answer = Answer(title="t", language="zh", author="a", spans=(span,), made=NOW)
+    span = Span(kind="text", text="故宫门票60元。", references=(PassageReference(evidence="e1", passage="p1"),))
+    answer = Answer(title="t", language="zh", author="a", spans=(span,), created=NOW)
     (conflict,) = found(one, other, answer=answer)
     low, high = conflict.figures
     assert (conflict.unit, conflict.subject) == ("yuan", "故宫门票")
@@ -275,7 +275,7 @@ def test_a_conflict_within_a_story_is_not_told_twice() -> None:
         as_of=NOW.date(),
         conflicts=(StoryConflict(story="s", subject="die", unit="people", figures=figures),),
     )
-    answer = Answer(title="t", language="zh", author="a", coverage=known, made=NOW)
+    answer = Answer(title="t", language="zh", author="a", coverage=known, created=NOW)
     report = Report(run=RUN, evidence=(one, other), answer=answer)
     assert find_disagreements(report, number_citations(answer, registry)) == ()
     assert len(found(one, other)) == 1

@@ -95,7 +95,7 @@ def test_a_claim_is_judged_by_what_its_passages_say(claim: str, passages: list[s
 
 @each_row(("claim", "passages", "found"), DIFFERS)
 def test_another_figure_is_told_as_the_passage_has_it(claim: str, passages: list[str], found: str) -> None:
-    assert [lack.found.lower() for lack in judge_claim(claim, passages).lacks if lack.found] == [found]
+    assert [lack.found.lower() for lack in judge_claim(claim, passages).gaps if lack.found] == [found]
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,9 @@ def test_another_figure_is_told_as_the_passage_has_it(claim: str, passages: list
 )
 def test_between_languages_only_figures_and_dates_are_compared(claim: str, passage: str) -> None:
     ruling = judge_claim(claim, [passage])
-    assert (ruling.status, ruling.score, [lack.kind for lack in ruling.lacks]) == ("unclear", 0, ["language"])  # fmt: skip
+    assert (ruling.status, ruling.score, [lack.kind for lack in ruling.gaps]) == ("unclear", 0, ["language"])  # fmt: skip
     wrong = judge_claim(claim.replace("1925", "1952").replace("5895", "5985"), [passage])
-    assert {lack.kind for lack in wrong.lacks} & {"figure", "date"}
+    assert {lack.kind for lack in wrong.gaps} & {"figure", "date"}
 
 
 def test_the_score_is_that_of_the_weights_in_the_file() -> None:
@@ -123,19 +123,19 @@ def test_the_score_is_that_of_the_weights_in_the_file() -> None:
 @each_row("text", [KILIMANJARO, PALACE, TRAM, STEEL, VACCINE, BRIDGE, PRICES, POWER])
 def test_a_passage_bears_itself_out(text: str) -> None:
     ruling = judge_claim(text, [TRAM, text])
-    assert (ruling.status, ruling.lacks, ruling.score) == ("supported", (), 1.0)
+    assert (ruling.status, ruling.gaps, ruling.score) == ("supported", (), 1.0)
 
 
 def test_what_is_missing_is_named_as_the_claim_has_it_and_what_stands_there_as_the_passage_does() -> None:
     ruling = judge_claim("旺季（4月1日至10月31日）门票８０元。", [TRAM, PALACE])
-    (lack,) = ruling.lacks
+    (lack,) = ruling.gaps
     assert (lack.kind, lack.text, lack.found) == ("figure", "８０元", "60元")
     assert ruling.passage == 1
     assert "旺季" in PALACE[ruling.start : ruling.end]
 
 
 def test_the_words_that_are_missing_are_named() -> None:
-    (lack,) = judge_claim("Volunteers painted the tram line yellow last week.", [TRAM]).lacks
+    (lack,) = judge_claim("Volunteers painted the tram line yellow last week.", [TRAM]).gaps
     assert (lack.kind, lack.text) == ("words", "Volunteers painted … yellow last week")
 
 
@@ -159,11 +159,11 @@ ANY_TEXT = st.text(max_size=120) | st.text("0123456789.,:-–~年月日时点%�
 def check(ruling: SupportAssessment, claim: str, passages: list[str]) -> None:
     assert ruling.status in ("supported", "unclear", "unsupported", "differs")
     assert 0 <= ruling.score <= 1
-    assert ruling.status != "supported" or not ruling.lacks
+    assert ruling.status != "supported" or not ruling.gaps
     if passages:
         assert 0 <= ruling.start <= ruling.end <= len(passages[ruling.passage])
-    assert all(part in claim for lack in ruling.lacks for part in lack.text.split(" … "))
-    assert all(not lack.found or any(lack.found in p for p in passages) for lack in ruling.lacks)
+    assert all(part in claim for lack in ruling.gaps for part in lack.text.split(" … "))
+    assert all(not lack.found or any(lack.found in p for p in passages) for lack in ruling.gaps)
 
 
 @settings(deadline=None, max_examples=300)

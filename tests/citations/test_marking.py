@@ -17,7 +17,7 @@ HANDLES = {f"ab{n}0": PassageReference(evidence=f"e{n}", passage=f"p{n}") for n 
 
 def grown(text: str) -> list[Node]:
     spans = parse_model_markdown(text, HANDLES, {})
-    return build_answer_tree([NumberedSpan(span=s, numbers=(1,) if s.cites else ()) for s in spans])
+    return build_answer_tree([NumberedSpan(span=s, numbers=(1,) if s.references else ()) for s in spans])
 
 
 def without_marks(nodes: list[Node]) -> list[Node]:

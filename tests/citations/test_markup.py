@@ -34,7 +34,7 @@ def short(text: str, *, partial: bool = False) -> list[Short]:
     """Spans as (text, citations): a and b for the sources, ? for the mark that there is none."""
     spans = parse_model_markdown(text, HANDLES, URLS, is_partial=partial)
     assert {span.kind for span in spans} <= {"text"}
-    return [(s.text, "".join(c.evidence for c in s.cites) + "?" * s.unsourced) for s in spans]
+    return [(s.text, "".join(c.evidence for c in s.references) + "?" * s.unsourced) for s in spans]
 
 
 def numbered(spans: tuple[Span, ...]) -> list[NumberedSpan]:
@@ -42,7 +42,7 @@ def numbered(spans: tuple[Span, ...]) -> list[NumberedSpan]:
     return [
         NumberedSpan(
             span=span,
-            numbers=tuple(numbers[cite.evidence] for cite in span.cites),
+            numbers=tuple(numbers[cite.evidence] for cite in span.references),
             unsourced=span.unsourced,
         )
         for span in spans
@@ -399,8 +399,8 @@ def prose(nodes: list[Node]) -> Iterator[Node]:
 def test_any_text_has_only_citations_that_were_gathered(text: str) -> None:
     for ways in ({}, {"is_partial": True}, {"is_partial": True, "list_pending": True}):
         spans = parse_model_markdown(text, HANDLES, URLS, **ways)
-        assert {cite for s in spans for cite in s.cites} <= {A, B}
-        assert all(s.text or s.cites or s.unsourced for s in spans)
+        assert {cite for s in spans for cite in s.references} <= {A, B}
+        assert all(s.text or s.references or s.unsourced for s in spans)
         assert not any(PRIVATE.search(s.text) for s in spans)
         sound(numbered(spans))
 

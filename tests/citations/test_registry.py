@@ -72,9 +72,9 @@ def test_the_moment_of_publication_goes_with_its_day() -> None:
         moment = datetime(2024, 5, 2, 8, tzinfo=UTC)
         return registry.add(web("https://example.org/a", published=moment.date(), moment=moment))
 
-    assert merged().moment == datetime(2024, 5, 2, 8, tzinfo=UTC)
+    assert merged().published_at == datetime(2024, 5, 2, 8, tzinfo=UTC)
     known = merged(published=date(2024, 1, 1))
-    assert (known.published, known.moment) == (date(2024, 1, 1), None)
+    assert (known.published, known.published_at) == (date(2024, 1, 1), None)
 
 
 def test_a_wrong_id_neither_splits_nor_merges_sources() -> None:

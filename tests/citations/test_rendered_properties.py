@@ -81,7 +81,7 @@ def pieces(draw: st.DrawFn) -> Evidence:
         url=url,
         locator=locator,
         retrieved=NOW,
-        expires=url.startswith(REDIRECT[:30]),
+        url_expires=url.startswith(REDIRECT[:30]),
         passages=tuple(
             Passage(id=f"{n}-{at}", text=TEXTS[at], end=len(TEXTS[at]), heading=f"row {at + 1}") for at in passages
         ),
@@ -136,9 +136,9 @@ def answered(findings: tuple[Finding, ...], said: list[str], picks: list[int]) -
         item, passage = known[pick % len(known)] if known else (None, None)
         if item and passage:
             cites = (PassageReference(evidence=item.id, passage=passage.id, end=len(passage.text)),)
-            spans.insert(pick % 2 * len(spans), Span(kind="quote", text=passage.text, cites=cites))
+            spans.insert(pick % 2 * len(spans), Span(kind="quote", text=passage.text, references=cites))
     run = Run(id="r" * 8, conversation="c", owner="o", question="When?", options=RunOptions(), status="done", created=NOW)  # fmt: skip
-    answer = Answer(title="", language="en", author="Scripted", spans=tuple(spans), made=NOW)
+    answer = Answer(title="", language="en", author="Scripted", spans=tuple(spans), created=NOW)
     return Report(run=run, findings=findings, answer=answer), number_citations(answer, registry)
 
 

@@ -15,12 +15,12 @@ CITE = (PassageReference(evidence="e1", passage="p1"),)
 def spans(text: str) -> tuple[Span, ...]:
     """Text with a citation at each ^."""
     parts = text.split("^")
-    out = [Span(kind="text", text=part, cites=CITE) for part in parts[:-1]]
+    out = [Span(kind="text", text=part, references=CITE) for part in parts[:-1]]
     return (*out, *([Span(kind="text", text=parts[-1])] if parts[-1] else []))
 
 
 def shown(found: tuple[Span, ...]) -> str:
-    return "".join(span.text + "^" * bool(span.cites) for span in found)
+    return "".join(span.text + "^" * bool(span.references) for span in found)
 
 
 def sentences(found: tuple[Span, ...]) -> list[str]:
@@ -79,9 +79,9 @@ def test_nothing_is_done_where_nothing_is_asked() -> None:
 def test_each_part_keeps_its_own_text() -> None:
     given = (
         Span(kind="text", text="\n\n## H\n\n", part="s1"),
-        Span(kind="text", text="One is.", cites=CITE, part="s1"),
+        Span(kind="text", text="One is.", references=CITE, part="s1"),
         Span(kind="text", text="\n\n## K\n\n", part="s2"),
-        Span(kind="text", text="Two is.", cites=CITE, part="s2"),
+        Span(kind="text", text="Two is.", references=CITE, part="s2"),
     )
     found = repair_spans(given, {0: ""})
     assert [(s.part, s.text.strip()) for s in found.spans if s.text.strip()] == [

@@ -27,7 +27,7 @@ RAW = re.compile(r"[\[\]［］【】〔〕†^⁽⁾¹²³]|https?:|\(\s*\)|（\
 def short(text: str, **more: bool) -> str:
     """The text with its citations: a and b for the sources, ? for the mark that there is none."""
     spans = parse_model_markdown(text, HANDLES, URLS, TITLES, **more)
-    marks = ("".join(c.evidence for c in s.cites) + "?" * s.unsourced for s in spans)
+    marks = ("".join(c.evidence for c in s.references) + "?" * s.unsourced for s in spans)
     return "".join(s.text + f"<{m}>" * bool(m) for s, m in zip(spans, marks, strict=True))
 
 
@@ -301,8 +301,8 @@ def test_a_citation_before_its_sentence_belongs_to_it(text: str, spans: str) -> 
 
 def sentences_of(text: str) -> list[tuple[str, str]]:
     spans = parse_model_markdown(text, HANDLES, URLS, TITLES)
-    items = [NumberedSpan(span=s, numbers=(1,) * bool(s.cites), unsourced=s.unsourced) for s in spans]
-    marks = ["".join(c.evidence for c in s.cites) for s in spans]
+    items = [NumberedSpan(span=s, numbers=(1,) * bool(s.references), unsourced=s.unsourced) for s in spans]
+    marks = ["".join(c.evidence for c in s.references) for s in spans]
     return [(p.text, "".join(marks[at] for at in p.span_indices)) for p in find_sentences(build_answer_tree(items))]
 
 

@@ -42,7 +42,7 @@ def answered(text: str, *before: Span) -> CitedAnswer:
         )
         handles[handle] = PassageReference(evidence=item.id, passage=f"p{handle}", end=len(words))
     spans = (*before, *parse_model_markdown(text, handles, {}))
-    answer = Answer(title="", language="zh", author="model", spans=spans, made=NOW)
+    answer = Answer(title="", language="zh", author="model", spans=spans, created=NOW)
     return number_citations(answer, registry)
 
 
@@ -118,7 +118,7 @@ def test_the_end_of_a_sentence_in_a_line_of_its_own_is_no_quote_of_it() -> None:
 
 def test_a_quote_is_found_in_the_part_of_the_passage_that_is_cited() -> None:
     cite = PassageReference(evidence="ab10", passage="pab10", start=39, end=61)
-    quote = Span(kind="quote", text="It covers\n12 hectares.", cites=(cite,))
+    quote = Span(kind="quote", text="It covers\n12 hectares.", references=(cite,))
     (sentence,) = check_support(answered("", quote)).sentences
     assert (sentence.status, cut(sentence)) == ("quoted", "It covers 12 hectares.")
 
@@ -127,7 +127,7 @@ def test_what_stands_between_quotation_marks_has_to_stand_in_the_source() -> Non
     said = only("The notice says: “The park opened to the public in 1987.” [@ab10]")
     assert said.status == "supported"
     false = only("The park “opened to the public in great splendour in 1987” [@ab10].")
-    assert (false.status, false.lacks[-1].text) == (
+    assert (false.status, false.gaps[-1].text) == (
         "unclear",
         "opened to the public in great splendour in 1987",
     )
@@ -135,8 +135,8 @@ def test_what_stands_between_quotation_marks_has_to_stand_in_the_source() -> Non
 
 def test_quotes_are_quoted_or_without_source() -> None:
     cite = PassageReference(evidence="ab10", passage="pab10")
-    real = Span(kind="quote", text="It covers 12 hectares.", cites=(cite,))
-    false = Span(kind="quote", text="It covers 13 hectares.", cites=(cite,))
+    real = Span(kind="quote", text="It covers 12 hectares.", references=(cite,))
+    false = Span(kind="quote", text="It covers 13 hectares.", references=(cite,))
     heading = Span(kind="heading", text="Size")
     found = check_support(answered("", heading, real, false)).sentences
     assert [sentence.status for sentence in found] == ["quoted", "none"]
@@ -144,7 +144,7 @@ def test_quotes_are_quoted_or_without_source() -> None:
 
 def test_places_count_on_over_quotes_and_markdown_and_marks_stand_where_they_say() -> None:
     cite = PassageReference(evidence="ab10", passage="pab10")
-    real = Span(kind="quote", text="It covers 12 hectares.", cites=(cite,))
+    real = Span(kind="quote", text="It covers 12 hectares.", references=(cite,))
     cited = answered("没有来源的第一句话。故宫周一闭馆[@ab00]。没有来源的第二句话。", real)
     found = check_support(cited)
     assert [(s.at, s.status) for s in found.doubtful_sentences] == [(1, "none"), (3, "none")]

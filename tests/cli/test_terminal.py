@@ -114,7 +114,7 @@ def test_what_the_tables_know_is_asked_of_them_and_nothing_beside_it_is_quoted(
 def test_a_note_of_the_sample_is_its_own_source_and_names_a_site_to_see_also(folder: Path) -> None:
     _, report = asked(folder, "黄山最佳季节", "--sources", "library")
     (source,) = report["sources"]
-    assert (source["url"], source["also"]) == ("", "https://whc.unesco.org/zh/list/547")
+    assert (source["url"], source["further_url"]) == ("", "https://whc.unesco.org/zh/list/547")
     told = terminal(folder, "黄山最佳季节", "--sources", "library").stdout
     assert "1. 黄山 — 文档" in told
     assert "另见 [https://whc.unesco.org/zh/list/547]" in told
@@ -221,7 +221,7 @@ def test_the_limits_can_be_set(folder: Path) -> None:
     assert report["run"]["options"] == {
         "queries": 1, "sections": 0, "reflections": 2, "table": False, "loops": 1, "sources": ["places", "database", "library"], "model": "",
         "searches": 9, "tokens": 100_000, "cost": 0.5, "seconds": 60.0, "approve": False, "clarify": False, "models": [],
-        "updates": "", "database": "", "notebook": "",
+        "updated_run": "", "database": "", "notebook": "",
     }  # fmt: skip
 
 
@@ -810,7 +810,7 @@ def test_a_report_is_printed_of_a_run_that_failed_and_resuming_only_writes(tmp_p
     shown = terminal(tmp_path, "resume", found[1], "--json", env=served(server))
     assert shown.returncode == FAILED
     report = json.loads(shown.stdout)
-    assert (report["run"]["status"], report["unwritten"]) == ("failed", True)
+    assert (report["run"]["status"], report["placeholder"]) == ("failed", True)
     assert report["evidence"] and report["blocks"]
     assert [f["stage"] for f in report["failures"]] == ["write"]
 
@@ -818,7 +818,7 @@ def test_a_report_is_printed_of_a_run_that_failed_and_resuming_only_writes(tmp_p
     resumed = terminal(tmp_path, "resume", found[1], "--json", env=served(server))
     assert resumed.returncode == ANSWERED
     report = json.loads(resumed.stdout)
-    assert (report["run"]["status"], report["unwritten"]) == ("done", False)
+    assert (report["run"]["status"], report["placeholder"]) == ("done", False)
     assert report["author"] == "openai:gpt-fake"
     assert searches(tmp_path) == before
     assert server.calls("plan") == planned

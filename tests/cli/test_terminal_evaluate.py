@@ -40,10 +40,10 @@ def exported() -> str:
     )  # fmt: skip
     cite = (PassageReference(evidence=item.id, passage="p1"),)
     answer = Answer(
-        title="Tea", language="en", author="Scripted", made=MADE,
+        title="Tea", language="en", author="Scripted", created=MADE,
         spans=(
-            Span(kind="text", text="The tea board sold 400 tonnes of green tea in 2024.", cites=cite),
-            Span(kind="text", text=" The tea board sold 900 tonnes of green tea in 2024.", cites=cite),
+            Span(kind="text", text="The tea board sold 400 tonnes of green tea in 2024.", references=cite),
+            Span(kind="text", text=" The tea board sold 900 tonnes of green tea in 2024.", references=cite),
         ),
     )  # fmt: skip
     run = Run(

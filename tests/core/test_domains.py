@@ -114,7 +114,7 @@ async def test_what_is_to_be_avoided_is_not_read_and_what_is_preferred_is_read_f
         clock=lambda: NOW,
     )
     found = await web.search(Task(id="1.1", source="web", query="q"), ignore_event)
-    assert [(e.id, e.standing) for e in found.evidence] == [
+    assert [(e.id, e.domain_status) for e in found.evidence] == [
         ("www.gov.cn", "preferred"), ("x.example", ""), ("tabloid.example", "warned"),
     ]  # fmt: skip
     assert reader.urls == ["https://www.gov.cn/page", "https://x.example/page"]
@@ -124,11 +124,11 @@ async def test_what_is_to_be_avoided_is_not_read_and_what_is_preferred_is_read_f
 async def test_what_a_text_was_written_from_stays_and_is_marked() -> None:
     web = WebRetriever([Provided(summarises=True)], timeout_seconds=30, domain_verdicts=parse_domain_list(LIST))
     found = await web.search(Task(id="1.1", source="web", query="q"), ignore_event)
-    assert {e.id: e.standing for e in found.evidence}["content-farm.example"] == "warned"
+    assert {e.id: e.domain_status for e in found.evidence}["content-farm.example"] == "warned"
 
 
 def test_an_address_that_expires_is_known_by_its_publisher() -> None:
     hidden = item("vertexaisearch.cloud.google.com")
-    hidden = hidden.model_copy(update={"publisher": "mct.gov.cn", "expires": True})
+    hidden = hidden.model_copy(update={"publisher": "mct.gov.cn", "url_expires": True})
     (seen,), _ = apply_domain_rules([hidden], parse_domain_list(LIST))
-    assert seen.standing == "preferred"
+    assert seen.domain_status == "preferred"

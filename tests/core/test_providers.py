@@ -331,12 +331,12 @@ def test_a_server_that_answers_nothing_is_named_and_the_evidence_is_quoted(opena
     report = run(desk)
     assert (report.run.status, set(named(report).values())) == ("failed", {"malformed"})
     assert set(named(report)) == {"plan", "summarise", "reflect", "write"}
-    assert report.answer.unwritten
+    assert report.answer.placeholder
     assert report.answer.quote_count
     openai.server.reset()
     desk.runs.resume(report.run.id)
     again = over(desk, report.run.id)
-    assert (again.run.status, again.answer.unwritten) == ("done", False)
+    assert (again.run.status, again.answer.placeholder) == ("done", False)
     assert openai.calls() == {"write": 1}
 
 

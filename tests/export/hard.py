@@ -90,7 +90,7 @@ def _section(number: int, sources: list[Evidence]) -> Iterator[Span]:
     def said(text: str, at: int) -> Span:
         item = sources[at % len(sources)]
         cites = (PassageReference(evidence=item.id, passage=item.passages[0].id),)
-        return Span(kind="text", text=text, cites=cites)
+        return Span(kind="text", text=text, references=cites)
 
     first = number * 9
     yield Span(kind="text", text=f"\n\n## Section {number + 1}: ${INLINE[number % len(INLINE)]}$\n\n")
@@ -121,7 +121,7 @@ def hard() -> Report:
         language="en",
         author="made up",
         spans=tuple(spans),
-        made=MADE,
+        created=MADE,
     )
     findings = tuple(
         Finding(

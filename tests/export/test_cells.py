@@ -54,7 +54,7 @@ COLUMNS = (
     Column(id="t", name="Closing days"),
 )
 ROWS = (
-    Row(id="x", name="West Tower", about="Hangzhou", place=Place(id="1", name="West Tower", lng=120.1, lat=30.2, provider="osm")),
+    Row(id="x", name="West Tower", qualifier="Hangzhou", place=Place(id="1", name="West Tower", lng=120.1, lat=30.2, provider="osm")),
     Row(id="y", name="Old Temple"),
 )  # fmt: skip
 
@@ -73,7 +73,7 @@ def source(n: int, **more: Any) -> Evidence:
 
 def reading(value: CellValue, *sources: int) -> CellReading:
     cites = tuple(PassageReference(evidence=f"e{n}", passage=f"p{n}") for n in sources)
-    return CellReading(value=value, quote=f"Sentence {sources[0] if sources else 0}.", cites=cites)
+    return CellReading(value=value, quote=f"Sentence {sources[0] if sources else 0}.", references=cites)
 
 
 def number(low: float, unit: str, **more: Any) -> CellValue:
@@ -85,14 +85,14 @@ def day(*of: int, **more: Any) -> CellValue:
 
 
 CELLS = (
-    Cell(row="x", column="p", readings=(reading(number(60, "yuan"), 2, 1), reading(number(45, "yuan"), 3)), lack="differs"),
+    Cell(row="x", column="p", readings=(reading(number(60, "yuan"), 2, 1), reading(number(45, "yuan"), 3)), missing_reason="differs"),
     Cell(row="y", column="p", readings=(reading(number(5, "usd"), 1),)),
     Cell(row="x", column="h", readings=(reading(number(2000, "foot", bound="about"), 1),)),
     Cell(row="y", column="h", readings=(reading(number(50, "m", high=60.5), 1),)),
     Cell(row="x", column="o", readings=(reading(day(1999, 5, 1, precision="month"), 1),)),
     Cell(row="y", column="o", readings=(reading(day(1420, 1, 1, precision="year"), 1),)),
     Cell(row="x", column="b", readings=(reading(CellValue(type="yes or no", text="is required", yes=True), 1),)),
-    Cell(row="y", column="b", lack="limit", message="The limit of 20 searches was reached."),
+    Cell(row="y", column="b", missing_reason="limit", message="The limit of 20 searches was reached."),
     Cell(row="x", column="k", readings=(reading(CellValue(type="choice", text="5a", choice="5A"), 1),)),
     Cell(row="x", column="t", readings=(reading(CellValue(type="text", text="closed on Mondays"), 1),)),
     Cell(row="y", column="t", readings=(reading(CellValue(type="text", text="never closes")),)),
@@ -107,7 +107,7 @@ def made(
     sources: tuple[Evidence, ...] = (source(1), source(2, published=date(2020, 2, 1)), source(3)),
 ) -> Report:
     run = Run(id="r", conversation="c", owner="o", question="Towers", options=RunOptions(), status="done", created=NOW)  # fmt: skip
-    answer = Answer(title="Towers", language=language, author="rules", cells=cells, made=NOW)
+    answer = Answer(title="Towers", language=language, author="rules", cells=cells, created=NOW)
     plan = Plan(grid=Grid(rows=rows, columns=columns))
     return Report(run=run, plan=plan, answer=answer, evidence=sources)
 
@@ -131,7 +131,7 @@ def test_cells_are_numbered_as_spans_are() -> None:
     assert [s.evidence.title for s in numbered.sources] == ["Page 2", "Page 1", "Page 3"]
     assert numbered.cells[0].numbers == ((1, 2), (3,))
     ids = [s.evidence.id for s in numbered.sources]
-    assert [c.evidence for r in numbered.cells[0].cell.readings for c in r.cites] == ids
+    assert [c.evidence for r in numbered.cells[0].cell.readings for c in r.references] == ids
     assert [one.unsourced for one in numbered.cells].count(True) == 1  # "never closes" cites nothing
     assert check_numbering(numbered) == []
     wrong = numbered.model_copy(update={"cells": ()})
@@ -273,11 +273,11 @@ ODD = [*HOSTILE, LONG, "\u202eevil", "a\x00b\x1b[31m", "\ud800", "=HYPERLINK(\"h
 def hostile(text: str) -> Report:
     value = CellValue(type="text", text=text)
     cells = (
-        Cell(row="x", column="t", readings=(CellReading(value=value, quote=text, cites=(PassageReference(evidence="e1", passage="p1"),)),)),
-        Cell(row="y", column="t", lack="failed", message=text, choices=(text,)),
+        Cell(row="x", column="t", readings=(CellReading(value=value, quote=text, references=(PassageReference(evidence="e1", passage="p1"),)),)),
+        Cell(row="y", column="t", missing_reason="failed", message=text, choices=(text,)),
     )  # fmt: skip
     column = Column(id="t", name=text, choices=(text,))
-    rows = (Row(id="x", name=text, about=text), Row(id="y", name="y"))
+    rows = (Row(id="x", name=text, qualifier=text), Row(id="y", name="y"))
     return made(cells, (column,), rows, sources=(source(1, title=text, publisher=text, url=f"javascript:{text}"),))  # fmt: skip
 
 

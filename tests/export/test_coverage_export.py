@@ -43,7 +43,7 @@ def covered(words: str, *, language: Language = "en", url: str = URL) -> Report:
         stories=(
             Story(
                 id="s1", headline=words, evidence=("w", "g"), outlets=(words, words), independent=1,
-                day=DAY, latest=date(2025, 2, 5), stale=True, tone="negative", rough=False,
+                day=DAY, latest=date(2025, 2, 5), stale=True, tone="negative", tone_from_words=False,
             ),
             Story(id="s2", headline=words, evidence=("nowhere",)),
         ),
@@ -52,7 +52,7 @@ def covered(words: str, *, language: Language = "en", url: str = URL) -> Report:
         days=((DAY, 2),),
         undated=1,
         author=words,
-        compared="earlier",
+        compared_run="earlier",
         changes=(
             StoryChange(kind="new", story="s1", headline=words, evidence=("w", "nowhere")),
             StoryChange(kind="figure", story="s1", headline=words, before=before, after=after),
@@ -61,7 +61,7 @@ def covered(words: str, *, language: Language = "en", url: str = URL) -> Report:
     )  # fmt: skip
     picture = Picture(url="https://pictures.example/a.jpg", caption=words, page=URL)
     unsafe = Picture(url="javascript:alert(1)", caption=words, page="data:text/html,x")
-    update = {"lead": words, "pictures": (picture, unsafe), "provider": "tavily"}
+    update = {"provider_summary": words, "pictures": (picture, unsafe), "provider": "tavily"}
     findings = (made.findings[0].model_copy(update=update), *made.findings[1:])
     answer = made.answer.model_copy(update={"coverage": coverage})
     return made.model_copy(update={"answer": answer, "findings": findings})
@@ -121,7 +121,7 @@ def test_no_picture_is_embedded() -> None:
 def test_a_report_that_updates_none_tells_of_no_changes() -> None:
     made = covered("Bridge falls")
     assert made.answer and made.answer.coverage
-    first = made.answer.coverage.model_copy(update={"compared": "", "changes": ()})
+    first = made.answer.coverage.model_copy(update={"compared_run": "", "changes": ()})
     answer = made.answer.model_copy(update={"coverage": first})
     assert "changed" not in exported(made.model_copy(update={"answer": answer})).split("## Answer")[0]
 
@@ -143,7 +143,7 @@ def test_the_json_has_all_of_it() -> None:
     assert [change["kind"] for change in told["changes"]] == ["new", "figure", "gone"]
     assert told["conflicts"][0]["figures"][0]["evidence"] == "w"
     found = data["rounds"][0]["findings"][0]
-    assert found["lead"] == "Bridge falls"
+    assert found["provider_summary"] == "Bridge falls"
     assert [picture["url"] for picture in found["pictures"]] == [
         "https://pictures.example/a.jpg", "javascript:alert(1)"
     ]  # fmt: skip

@@ -23,7 +23,7 @@ def made(text: str, title: str = "A title", url: str = "https://example.org/a") 
     passage = Passage(id="p1", text="It says so.", end=11)
     item = registry.add(Evidence(id="x", kind="web", title=title, url=url, retrieved=NOW, passages=(passage,)))
     spans = parse_model_markdown(text, {"ab00": PassageReference(evidence=item.id, passage="p1", end=11)}, {})
-    answer = Answer(title="", language="en", author="model", spans=spans, made=NOW)
+    answer = Answer(title="", language="en", author="model", spans=spans, created=NOW)
     run = Run(
         id="r1", conversation="c", owner="o", question="Why [1]?", options=RunOptions(), status="done",
         created=NOW,

@@ -614,13 +614,13 @@ def test_any_places_read_back_from_each_file(places: list[Place], title: str) ->
 WAY = Route(
     origin="王府井",
     destination="故宫 <b>& 院",
-    means="walking",
+    travel_mode="walking",
     metres=1796,
     seconds=1437,
     line=((116.40465, 39.91011), (116.3909, 39.91011), (116.3909, 39.9169)),
     steps=("沿东长安街向西直行", "右转 ]]> <script>"),
 )
-BY_CROW = WAY.model_copy(update={"means": "straight", "seconds": None, "direct": True, "steps": ()})
+BY_CROW = WAY.model_copy(update={"travel_mode": "straight", "seconds": None, "straight_line": True, "steps": ()})
 
 
 def test_a_way_opens_in_another_reader_of_geojson() -> None:

@@ -53,7 +53,7 @@ def report(
                 status="done", created=MADE),
         plan=plan, findings=findings, evidence=(found,),
         reflections=(Reflection(round=1, sufficient=not gap, gap=gap),),
-        answer=Answer(title="", language=language, author="Scripted", made=MADE, spans=tuple(spans)),
+        answer=Answer(title="", language=language, author="Scripted", created=MADE, spans=tuple(spans)),
     )  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def part(n: int, *keys: str, language: Language = "en") -> list[Span]:
     for key in keys or ("",):
         text = message(f"digest.{key}", language) if key else TEXT
         kind, cites = ("missing", ()) if key else ("quote", (CITE,))
-        spans.append(Span(kind=kind, text=text, cites=cites, part=f"p{n}"))  # type: ignore[arg-type]
+        spans.append(Span(kind=kind, text=text, references=cites, part=f"p{n}"))  # type: ignore[arg-type]
     return spans
 
 
@@ -120,7 +120,7 @@ def test_what_asks_something_of_the_reader_stays_where_it_is() -> None:
 
 
 def test_a_model_s_last_review_says_what_is_open_unless_something_was_searched_since() -> None:
-    prose = [Span(kind="text", text="It costs 40 yuan", cites=(CITE,))]
+    prose = [Span(kind="text", text="It costs 40 yuan", references=(CITE,))]
     made = report(prose, 2, gap=(GAP,))
     assert said(made) == "Still open after the last reflection: no figure for <b>winter</b>."
     assert r"no figure for \<b>winter" in report_markdown(made, number_report_answer(made))

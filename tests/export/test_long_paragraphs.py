@@ -41,7 +41,7 @@ def grounded(text: str) -> tuple[list[Span], list[Passage]]:
     for n, said in enumerate(text.splitlines()):
         passages.append(Passage(id=f"p{n}", origin="grounding", text=said, end=len(said)))
         cites = (PassageReference(evidence="e1", passage=f"p{n}"),)
-        spans.append(Span(kind="text", text=f"{said} ", cites=cites))
+        spans.append(Span(kind="text", text=f"{said} ", references=cites))
     return spans, passages
 
 
@@ -64,7 +64,7 @@ def report(shape: str, size: int, made: Callable[[str], tuple[list[Span], list[P
         run=Run(id="r", conversation="c", owner="o", question="How much?", options=RunOptions(), status="done", created=NOW),
         findings=(Finding(task=Task(id="1.1", source="web", query="q"), evidence=(source,), started=NOW),),
         evidence=(source,),
-        answer=Answer(title="", language="en", author="a", spans=tuple(spans), made=NOW),
+        answer=Answer(title="", language="en", author="a", spans=tuple(spans), created=NOW),
     )  # fmt: skip
 
 

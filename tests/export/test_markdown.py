@@ -265,7 +265,7 @@ def report(
         publisher=words,
         url="https://redirect.example/g",
         retrieved=NOW,
-        expires=True,
+        url_expires=True,
         passages=(said,),
     )
     book = Evidence(
@@ -273,7 +273,7 @@ def report(
         retrieved=NOW, passages=(passage,),
     )  # fmt: skip
     tasks = [
-        Task(id=str(n), round=n, source=source, query=words, why=words)
+        Task(id=str(n), round=n, source=source, query=words, purpose=words)
         for n, source in [(1, "library"), (2, words), (1, "web")]
     ]
     beside = Failure(stage="summarise", source=words, reason="cut off", message=words)
@@ -285,9 +285,9 @@ def report(
             seconds=0.42,
             reused=True,
             provider=words,
-            asked=(words, words),
+            provider_queries=(words, words),
             message=words,
-            summary=(Span(kind="text", text="Summed up.", cites=(cite("g", "g"),)),),
+            summary=(Span(kind="text", text="Summed up.", references=(cite("g", "g"),)),),
             suggestions="<b>suggested</b>",
             failures=(beside,),
         ),
@@ -297,11 +297,11 @@ def report(
     spans = (
         Span(kind="notice", text=words),
         Span(kind="heading", text=words),
-        Span(kind="quote", text=words, cites=both),
-        Span(kind="quote", text=words + "altered", cites=both),
+        Span(kind="quote", text=words, references=both),
+        Span(kind="quote", text=words + "altered", references=both),
         Span(kind="missing", text=words),
-        Span(kind="text", text=prose, cites=(*both[1:], cite("g", "g"))),
-        Span(kind="text", text=prose, cites=(cite("invented", "p"),)),
+        Span(kind="text", text=prose, references=(*both[1:], cite("g", "g"))),
+        Span(kind="text", text=prose, references=(cite("invented", "p"),)),
     )
     failures = (
         Failure(source=words, query=words, reason="timeout", message=words),
@@ -314,7 +314,7 @@ def report(
         spans=spans,
         failures=failures,
         suggestions=("<b>suggested</b>",),
-        made=NOW,
+        created=NOW,
     )
     plan = Plan(
         parts=(Part(id="1", subject=words, text=words),),
@@ -520,7 +520,7 @@ def answered(made: Report, *spans: Span, **more: Any) -> Report:
 def text(words: str, *cites: str, unsourced: bool = False, part: str = "") -> Span:
     """A stretch of Markdown that cites sources by their ids, all of which have a passage p."""
     pointed = tuple(cite(name, "p") for name in cites)
-    return Span(kind="text", text=words, cites=pointed, part=part, unsourced=unsourced)
+    return Span(kind="text", text=words, references=pointed, part=part, unsourced=unsourced)
 
 
 def test_text_flows_on_unless_a_paragraph_or_its_part_ends() -> None:
@@ -606,8 +606,8 @@ def test_citations_and_text_do_not_act_on_each_other(spans: list[Span], markdown
 
 
 def test_an_answer_that_could_not_be_written_is_marked_for_programs() -> None:
-    made = answered(report("x"), text("a"), unwritten=True)
-    assert json.loads(report_json(made, numbered(made)))["unwritten"] is True
+    made = answered(report("x"), text("a"), placeholder=True)
+    assert json.loads(report_json(made, numbered(made)))["placeholder"] is True
 
 
 def test_without_usage_there_is_no_section_of_it() -> None:
@@ -668,7 +668,7 @@ def test_a_run_without_an_answer_exports_its_plan_and_what_it_found(status: RunS
     assert links(markdown) == LINKS
     data = json.loads(report_json(made, None))
     assert (data["answer"], data["blocks"], data["sources"]) == ("", [], [])
-    assert (data["author"], data["made"]) == (None, None)
+    assert (data["author"], data["created"]) == (None, None)
     assert data["run"]["status"] == status
     assert [failure["stage"] for failure in data["failures"]] == ["summarise", "search"]
     assert len(data["evidence"]) == 3
@@ -750,12 +750,12 @@ def test_an_address_can_only_be_the_link_that_it_is(url: str, linked: bool | Non
 
 
 FIELDS = [
-    "schema", "language", "run", "question", "title", "author", "made", "sample", "unwritten",
+    "schema", "language", "run", "question", "title", "author", "created", "sample", "placeholder",
     "suggestions", "answer", "blocks", "support", "sources", "evidence", "coverage", "review", "conflicts", "notes", "plan", "clarification", "instructions", "rounds", "failures", "usage",
 ]  # fmt: skip
 EVIDENCE = [
-    "id", "kind", "title", "publisher", "url", "also", "locator", "published", "moment", "retrieved", "sample", "standing",
-    "expires", "notice", "place", "paper", "passages",
+    "id", "kind", "title", "publisher", "url", "further_url", "locator", "published", "published_at", "retrieved", "sample", "domain_status",
+    "url_expires", "notice", "place", "paper", "passages",
 ]  # fmt: skip
 
 
@@ -766,16 +766,16 @@ def test_the_json_has_what_the_report_has_and_no_owner() -> None:
     assert "secret" not in exported_json
     assert "suggested" not in exported_json
     data = json.loads(exported_json)
-    assert data["schema"] == "sightline-report/7"
+    assert data["schema"] == "sightline-report/8"
     assert list(data) == FIELDS
     assert [item["id"] for item in data["evidence"]] == [item["id"] for item in data["sources"]]
     assert list(data["evidence"][0]) == EVIDENCE
     assert list(data["sources"][0]) == ["number", *EVIDENCE[:-1], "times", "passages"]
     assert data["sources"][1]["published"] == "2024-05-01"
-    assert [item["expires"] for item in data["sources"]] == [False, False, True]
+    assert [item["url_expires"] for item in data["sources"]] == [False, False, True]
     assert data["sources"][2]["passages"][0]["origin"] == "grounding"
     assert data["answer"].splitlines()[-1].endswith(" [2] [3] 开放于1925年。 (no source)")
-    assert data["made"] == "2025-03-01T08:05:00+00:00"
+    assert data["created"] == "2025-03-01T08:05:00+00:00"
     assert data["suggestions"] == 1
     assert [failure["stage"] for failure in data["failures"]] == ["search", "reflect"]
     assert data["usage"]["total"] == {
@@ -805,7 +805,7 @@ def test_the_json_tells_every_round_with_what_each_search_did() -> None:
     assert [item["round"] for item in data["rounds"]] == [1, 2]
     first, second = (item["findings"][0] for item in data["rounds"])
     ids = [item["id"] for item in data["evidence"]]
-    assert (first["provider"], first["asked"], first["passages"]) == ("x", ["x", "x"], 3)
+    assert (first["provider"], first["provider_queries"], first["passages"]) == ("x", ["x", "x"], 3)
     assert first["evidence"] == ids
     (summed,) = first["summary"]
     assert summed["text"] == "Summed up."
@@ -866,12 +866,12 @@ def surveyed(
             evidence=tuple(poi(place) for place in places),
             started=NOW,
             provider="amap",
-            centre=centre,
+            search_area=centre,
         )
         for at, (centre, places) in enumerate(found)
     )
     spans = tuple(text("可去。", name) for name in cites)
-    answer = Answer(title="", language=language, author="digest", spans=spans, made=NOW)
+    answer = Answer(title="", language=language, author="digest", spans=spans, created=NOW)
     return Report(run=run("附近？"), findings=findings, answer=answer)
 
 
@@ -935,7 +935,7 @@ def test_places_in_english_have_english_words() -> None:
     ],
 )
 def test_a_search_that_was_widened_tells_both_radii(language: Language, words: str) -> None:
-    wider = LAKE.model_copy(update={"asked": 500})
+    wider = LAKE.model_copy(update={"requested_radius": 500})
     assert words in exported(surveyed((wider, [PALACE]), language=language))
 
 
@@ -1032,7 +1032,7 @@ def test_the_json_has_the_places_and_what_was_searched_around() -> None:
     data = json.loads(report_json(made, numbered(made)))
     (cited,), (found,) = data["sources"], data["evidence"]
     assert Place.model_validate(cited["place"]) == Place.model_validate(found["place"]) == PALACE
-    near, nowhere = (finding["centre"] for finding in data["rounds"][0]["findings"])
+    near, nowhere = (finding["search_area"] for finding in data["rounds"][0]["findings"])
     assert (SearchArea.model_validate(near), nowhere) == (LAKE, None)
     other = report("x")
     assert {item["place"] for item in json.loads(report_json(other, None))["evidence"]} == {None}
@@ -1111,13 +1111,13 @@ def reports(draw: st.DrawFn) -> Report:
         unsourced=st.sampled_from([False, False, True]),
     )
     spans = tuple(draw(st.lists(span, max_size=10)))
-    answer = Answer(title="", language="en", author="digest", spans=spans, made=NOW)
+    answer = Answer(title="", language="en", author="digest", spans=spans, created=NOW)
     return Report(run=run("When?"), findings=findings, answer=answer)
 
 
 def true_sources(span: Span, findings: tuple[Finding, ...]) -> set[str]:
     """What a span may rightly cite, worked out from the findings without the registry."""
-    pairs = {(cite.evidence, cite.passage) for cite in span.cites}
+    pairs = {(cite.evidence, cite.passage) for cite in span.references}
     owners = {i.id: url_identity(i.url) or i.locator for f in findings for i in f.evidence}
     held = {
         (url_identity(item.url) or item.locator, passage.id): passage

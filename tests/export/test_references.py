@@ -186,8 +186,8 @@ WORK = Paper(
         Author(name="Research and Development Group, Inc."),
         Author(family="王", given="小明"),
     ),
-    year=2018, venue="Journal of 100% {Open} Access", doi="10.1002/(sici)1097_a<b>", cited=7,
-    counted="openalex",
+    year=2018, venue="Journal of 100% {Open} Access", doi="10.1002/(sici)1097_a<b>", citation_count=7,
+    citation_source="openalex",
 )  # fmt: skip
 NAMES = ["van der Berg, Anna & Maria", "Heather Piwowar", "Research and Development Group, Inc.", "王, 小明"]  # fmt: skip
 

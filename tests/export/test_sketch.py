@@ -157,8 +157,8 @@ def test_a_report_maps_its_places_with_the_numbers_of_their_citations() -> None:
         title="T",
         language="en",
         author="",
-        made=NOW,
-        spans=(Span(kind="text", text="Go there.", cites=(cite("last", "last.p"),)),),
+        created=NOW,
+        spans=(Span(kind="text", text="Go there.", references=(cite("last", "last.p"),)),),
     )
     told = Report(
         run=run("Where?"),

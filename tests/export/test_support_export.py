@@ -52,7 +52,7 @@ def made(*spans: Span, language: Language = "en", grounding: str = "") -> Report
         id=evidence_id("web", PAGE, ""), kind="web", title="The palace", url=PAGE, retrieved=NOW,
         passages=tuple(passages),
     )  # fmt: skip
-    answer = Answer(title="", language=language, author="m", spans=spans, made=NOW)
+    answer = Answer(title="", language=language, author="m", spans=spans, created=NOW)
     run = Run(
         id="r", conversation="c", owner="o", question="Palace?", options=RunOptions(), status="done",
         created=NOW,
@@ -70,7 +70,7 @@ def numbered(report: Report) -> CitedAnswer:
 def text(words: str, *passages: str, unsourced: bool = False) -> Span:
     page = evidence_id("web", PAGE, "")
     cites = tuple(PassageReference(evidence=page, passage=passage) for passage in passages)
-    return Span(kind="text", text=words, cites=cites, unsourced=unsourced)
+    return Span(kind="text", text=words, references=cites, unsourced=unsourced)
 
 
 THREE = (
@@ -102,11 +102,11 @@ def test_what_the_span_says_already_is_not_said_twice() -> None:
 )
 def test_a_figure_that_differs_is_told(language: Language, words: str) -> None:
     lack = SupportGap(kind="figure", text="60", found="80")
-    found = CheckedSentence(at=0, text="60", status="differs", lacks=(lack,))
+    found = CheckedSentence(at=0, text="60", status="differs", gaps=(lack,))
     assert _doubt_mark(found, (), report_translator(language)) == words
-    hostile = found.model_copy(update={"lacks": (lack.model_copy(update={"found": "[x](y) | z"}),)})
+    hostile = found.model_copy(update={"gaps": (lack.model_copy(update={"found": "[x](y) | z"}),)})
     assert "\\[x\\](y) \\| z" in _doubt_mark(hostile, (), report_translator(language))
-    long = found.model_copy(update={"lacks": (lack.model_copy(update={"found": "9" * 50}),)})
+    long = found.model_copy(update={"gaps": (lack.model_copy(update={"found": "9" * 50}),)})
     assert "9" not in _doubt_mark(long, (), report_translator(language))
 
 
@@ -148,7 +148,7 @@ def test_quotes_alone_need_no_hint_and_nothing_claimed_no_line() -> None:
     quote = Span(
         kind="quote",
         text="The palace opened in 1925.",
-        cites=(PassageReference(evidence=page, passage="p"),),
+        references=(PassageReference(evidence=page, passage="p"),),
     )
     written = report_markdown(made(quote), numbered(made(quote)))
     assert "Sentences: 1, each verbatim from its source.\n" in written
@@ -173,7 +173,7 @@ def test_the_json_has_every_sentence_with_what_stands_behind_it() -> None:
     }
     first, unsupported, none, _ = data["support"]["sentences"]
     assert set(first) == {
-        "at", "text", "status", "numbers", "lacks", "evidence", "passage", "start", "end", "ruled",
+        "at", "text", "status", "numbers", "gaps", "evidence", "passage", "start", "end", "ruled",
         "reason",
     }  # fmt: skip
     assert PASSAGE[first["start"] : first["end"]] == first["text"] == "The palace opened in 1925."
@@ -257,7 +257,7 @@ def test_every_citation_of_many_sources_is_a_footnote_that_is_there() -> None:
     urls = [f"https://example.org/{n}" for n in range(12)]
     pages = tuple(page.model_copy(update={"id": evidence_id("web", url, ""), "url": url}) for url in urls)
     spans = tuple(
-        Span(kind="text", text=f"Fact {n}. ", cites=(PassageReference(evidence=item.id, passage="p"),))
+        Span(kind="text", text=f"Fact {n}. ", references=(PassageReference(evidence=item.id, passage="p"),))
         for n, item in enumerate(pages)
     )
     answer = report.answer and report.answer.model_copy(update={"spans": spans})

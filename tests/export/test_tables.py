@@ -28,7 +28,7 @@ def report(*rows: tuple[Any, ...], **more: Any) -> Report:
     )
     found = QueryResult(sql=SQL, names=("name", "n|m"), rows=rows, types=("text", "integer"), **more)
     task = Task(id="1.1", source="database", query="有多少？")
-    finding = Finding(task=task, started=NOW, meant="数一数", rows=found, steps=steps)
+    finding = Finding(task=task, started=NOW, interpreted_question="数一数", rows=found, steps=steps)
     run = Run(
         id="r", conversation="c", owner="o", question="有多少？", options=RunOptions(), status="done",
         created=NOW,
@@ -79,7 +79,7 @@ def test_a_statement_that_finds_nothing_says_so() -> None:
 def test_for_how_many_rows_a_column_is_known_is_said_under_the_table() -> None:
     coverage = (
         ColumnCoverage(columns=("t|price",), known=3, rows=5),
-        ColumnCoverage(columns=("size", "age"), known=0, rows=9, part=True),
+        ColumnCoverage(columns=("size", "age"), known=0, rows=9, subquery=True),
         ColumnCoverage(columns=("weight",), known=None),
     )
     text = report_markdown(report(("a", 1), coverage=coverage), None)
@@ -88,4 +88,4 @@ def test_for_how_many_rows_a_column_is_known_is_said_under_the_table() -> None:
     assert "weight：未能统计有多少行未知。" in text
     assert "5 行中有 3 行已知" in report_markdown(report(coverage=coverage), None)
     (finding,) = json.loads(report_json(report(coverage=coverage), None))["rounds"][0]["findings"]
-    assert finding["rows"]["coverage"][0] == {"columns": ["t|price"], "known": 3, "rows": 5, "part": False}  # fmt: skip
+    assert finding["rows"]["coverage"][0] == {"columns": ["t|price"], "known": 3, "rows": 5, "subquery": False}  # fmt: skip

@@ -165,7 +165,7 @@ def report(name: str) -> Report:
         language=item.language,
         author="planted",
         spans=parse_model_markdown(item.answer, handles, cites_by_address(registry)),
-        made=MADE,
+        created=MADE,
     )
     return Report(run=run, answer=answer, evidence=item.evidence)
 
@@ -225,7 +225,7 @@ def _near(one: str, other: str) -> bool:
 def _behind(sentence: CheckedSentence, numbered: CitedAnswer) -> list[str]:
     """The passages that a sentence cites."""
     texts = {p.id: p.text for source in numbered.sources for p in source.evidence.passages}
-    cites = [cite for at in sentence.spans for cite in numbered.spans[at].span.cites]
+    cites = [cite for at in sentence.spans for cite in numbered.spans[at].span.references]
     return [texts[cite.passage] for cite in cites if cite.passage in texts]
 
 

@@ -128,17 +128,17 @@ def spans(pieces: Sequence[tuple[str, tuple[int, ...]]], known: Sequence[Evidenc
     for text, numbers in pieces:
         real = [known[n] for n in numbers if n < len(known) and n < 9]
         cites = tuple(PassageReference(evidence=e.id, passage="p", end=len(e.passages[0].text)) for e in real)
-        out.append(Span(kind="text", text=text, cites=cites, unsourced=len(real) < len(numbers)))
+        out.append(Span(kind="text", text=text, references=cites, unsourced=len(real) < len(numbers)))
     return out
 
 
 def answer(language: Language, known: Sequence[Evidence]) -> Answer:
     """An answer with a quote and with text that a model wrote."""
     cite = PassageReference(evidence=known[0].id, passage="p", end=len(known[0].passages[0].text))
-    quote = Span(kind="quote", text=QUOTED[language], part="p1", cites=(cite,))
+    quote = Span(kind="quote", text=QUOTED[language], part="p1", references=(cite,))
     return Answer(
         title=ASKED[language], language=language, author="openai:gpt-fake",
-        spans=(*spans(WRITTEN[language], known), quote), made=NOW,
+        spans=(*spans(WRITTEN[language], known), quote), created=NOW,
     )  # fmt: skip
 
 

@@ -57,7 +57,7 @@ def source(n: int, title: str, text: str, **update: Any) -> Evidence:
 def reading(item: Evidence, value: CellValue, status: SupportStatus = "quoted", quote: str = "") -> CellReading:
     text = item.passages[0].text
     cite = PassageReference(evidence=item.id, passage="p", end=len(text))
-    return CellReading(value=value, quote=quote or text, cites=(cite,), status=status)
+    return CellReading(value=value, quote=quote or text, references=(cite,), status=status)
 
 
 def keep(
@@ -105,7 +105,7 @@ def keep(
             spans=draft.spans,
             cells=tuple(cells),
             failures=draft.failures,
-            made=NOW,
+            created=NOW,
         )
         told += [("answer", {"quotes": 0, "cites": 9, "failures": 0})]
         told += [("status", {"status": "done", "error": ""})]
@@ -174,7 +174,7 @@ def museums(language: Language) -> tuple[Grid, list[Cell], list[Evidence]]:
         Row(
             id=f"r{n}",
             name=name,
-            about=about,
+            qualifier=about,
             place=Place(id=f"m{n}", name=name, city=about, lng=at[0], lat=at[1], provider="offline") if at else None,
         )
         for n, ((name, about), at) in enumerate(zip(_NAMES[language], spots, strict=True), 1)
@@ -221,9 +221,9 @@ def museums(language: Language) -> tuple[Grid, list[Cell], list[Evidence]]:
             row=row.id,
             column=column.id,
             readings=(readings := filled.get(key := (row.id, column.id), ())),
-            lack=lacks.get(key, "" if readings else "not found"),
+            missing_reason=lacks.get(key, "" if readings else "not found"),
             author="openai:gpt-fake",
-            made=NOW,
+            created=NOW,
             choices=_CHOICES[language] if lacks.get(key) == "which one" else (),
         )
         for row in rows
@@ -265,8 +265,8 @@ def large(rows: int, columns: int) -> tuple[Grid, list[Cell], list[Evidence]]:
                     row=row.id,
                     column=column.id,
                     readings=given,
-                    lack="" if given else "not found",
-                    made=NOW,
+                    missing_reason="" if given else "not found",
+                    created=NOW,
                 )
             )
     return Grid(title="Many things", rows=tuple(things), columns=tuple(kinds)), cells, found

@@ -604,7 +604,7 @@ def test_a_run_under_way_is_told_something(visit: Visit, server: FakeOpenAI) -> 
     visitor.wait()
     report = get_application().runs.report(run.id)
     assert report and [one.text for one in report.instructions] == ["only after 2024"]
-    assert report.instructions[0].heeded
+    assert report.instructions[0].applied
     prompt = next(call.prompt for call in server.log if call.stage == "write")
     assert "only after 2024" in prompt
     told = english("step.heeded", text="only after 2024")

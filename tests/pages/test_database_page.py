@@ -361,7 +361,7 @@ def report(finding: Finding, *spans: Span) -> Report:
         id="r" * 32, conversation="c", question="q", owner="local", options=RunOptions(),
         status="done", created=NOW,
     )  # fmt: skip
-    answer = Answer(title="q", language="en", spans=spans, author="a", made=NOW) if spans else None
+    answer = Answer(title="q", language="en", spans=spans, author="a", created=NOW) if spans else None
     return Report(run=run, findings=(finding,), evidence=finding.evidence, answer=answer)
 
 
@@ -376,8 +376,8 @@ def test_a_citation_of_a_row_shows_its_cells_and_one_of_a_statement_its_sql() ->
     )  # fmt: skip
     finding = found().model_copy(update={"evidence": (statement,)})
     spans = [
-        Span(kind="text", text="three", cites=(PassageReference(evidence="s", passage="n", end=7),)),
-        Span(kind="quote", text="gid: 0", cites=(PassageReference(evidence="s", passage="r1", end=6),)),
+        Span(kind="text", text="three", references=(PassageReference(evidence="s", passage="n", end=7),)),
+        Span(kind="quote", text="gid: 0", references=(PassageReference(evidence="s", passage="r1", end=6),)),
     ]
     told = report(finding, *spans)
     numbered = number_report_answer(told)
@@ -502,7 +502,7 @@ def test_no_name_and_no_cell_is_more_than_text_in_a_chart(names: list[str], labe
 
 def test_a_caption_says_what_is_missing_and_what_was_cut() -> None:
     table = made("名称 n", ("西湖", None), ("故宫", 2)).model_copy(
-        update={"truncated": True, "cut": 2, "seconds": 0.25}
+        update={"truncated": True, "shortened_cells": 2, "seconds": 0.25}
     )
     told = query_rows.table_caption(table)
     say = create_translator("en")

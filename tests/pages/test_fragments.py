@@ -59,7 +59,7 @@ def test_a_place_in_the_page_keeps_its_own_fragment() -> None:
 
 @each_row(
     "update",
-    [{"expires": True}, {"kind": "library"}, {"kind": "place"}, {"kind": "database"},
+    [{"url_expires": True}, {"kind": "library"}, {"kind": "place"}, {"kind": "database"},
      {"url": "https://example.org/a#:~:text=x"}],
 )  # fmt: skip
 def test_what_loses_the_words_keeps_its_address_as_it_is(update: dict[str, Any]) -> None:

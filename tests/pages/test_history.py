@@ -212,10 +212,10 @@ def test_a_comparison_is_of_the_visitor_s_own_runs(visit: Visit) -> None:
 def test_each_line_has_the_first_finding_as_it_is(visit: Visit) -> None:
     put("told", "What does it cost?")
     answer = Answer(
-        title="T", language="en", author="Scripted", made=NOW,
+        title="T", language="en", author="Scripted", created=NOW,
         spans=(
             Span(kind="heading", text="Tickets"),
-            Span(kind="quote", text="![x](http://x.example) <b>60</b> yuan", cites=(PassageReference(evidence="e", passage="p"),)),
+            Span(kind="quote", text="![x](http://x.example) <b>60</b> yuan", references=(PassageReference(evidence="e", passage="p"),)),
         ),
     )  # fmt: skip
     get_application().runs.store.save_outcome("told", None, [], answer)

@@ -66,7 +66,7 @@ def written(run_id: str, text: str) -> Answer:
     item = evidence(run_id)
     cite = PassageReference(evidence=item.id, passage="p", end=len(TEXT))
     spans = parse_model_markdown(f"{text}\n\nThe last words [@abcd].", {"abcd": cite}, cites_by_address([item]))
-    return answer(run_id, spans=(Span(kind="quote", text=TEXT, cites=(cite,)), *spans))
+    return answer(run_id, spans=(Span(kind="quote", text=TEXT, references=(cite,)), *spans))
 
 
 @pytest.fixture(scope="module")

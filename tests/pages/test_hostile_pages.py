@@ -85,7 +85,7 @@ def keep(store: Store, run_id: str, texts: list[str], findings: list[Finding], s
     failures = tuple(Failure(stage="search", source=text, query=text, reason="refused", message=text) for text in texts)
     plan = Plan(parts=(Part(id="p1", subject="calm", text=CALM),), tasks=tasks)
     thought = Reflection(round=1, sufficient=False, gap=tuple(texts[:40]), note="\n".join(texts))
-    answer = Answer(title=CALM, language="en", author="Scripted", spans=tuple(spans), made=NOW,
+    answer = Answer(title=CALM, language="en", author="Scripted", spans=tuple(spans), created=NOW,
                     failures=failures, **more)  # fmt: skip
     assert store.add_run(run, None, "0" * 32)
     for finding in findings:
@@ -129,7 +129,7 @@ def plant(folder: Path, url: str) -> None:
         if len(text) < 2000:
             spans += parse_model_markdown(f"{text}\n\nSo it says [@abcd].\n\n", {"abcd": cite}, cites_by_address([one]))
     findings = [
-        Finding(task=Task(id=f"1.{n}", source="web", query=text[:400], part="p1", why=text[:200]),
+        Finding(task=Task(id=f"1.{n}", source="web", query=text[:400], part="p1", purpose=text[:200]),
                 evidence=(one,), started=NOW)
         for n, (text, one) in enumerate(zip(texts, found, strict=True))
     ]  # fmt: skip
@@ -165,7 +165,7 @@ def table(store: Store, texts: list[str]) -> None:
         Column(id="number", name=texts[5][:100], type="number", unit=texts[6][:40]),
         Column(id="choice", name=texts[7][:100], type="choice", choices=tuple(texts[:20])),
     )
-    lines = tuple(Row(id=f"r{n}", name=text[:200], about=texts[n - 1][:200]) for n, text in enumerate(texts))
+    lines = tuple(Row(id=f"r{n}", name=text[:200], qualifier=texts[n - 1][:200]) for n, text in enumerate(texts))
     found = [item(n, text) for n, text in enumerate(texts)]
     cells = []
     for n, line in enumerate(lines):
@@ -174,9 +174,11 @@ def table(store: Store, texts: list[str]) -> None:
             value = CellValue(type=column.type, text=text, choice=text if column.type == "choice" else "",
                           number=float(n) if column.type == "number" else None, unit=text[:40])  # fmt: skip
             cite = PassageReference(evidence=found[n].id, passage="p", end=len(text))
-            said = CellReading(value=value, quote=text, cites=(cite,), status="unclear" if k % 2 else "quoted")
-            cells.append(Cell(row=line.id, column=column.id, readings=(said, said), lack="differs", made=NOW))
-    cells[-1] = Cell(row=lines[-1].id, column="choice", lack="which one", message=texts[0], choices=tuple(texts[:20]), made=NOW)  # fmt: skip
+            said = CellReading(value=value, quote=text, references=(cite,), status="unclear" if k % 2 else "quoted")
+            cells.append(
+                Cell(row=line.id, column=column.id, readings=(said, said), missing_reason="differs", created=NOW)
+            )
+    cells[-1] = Cell(row=lines[-1].id, column="choice", missing_reason="which one", message=texts[0], choices=tuple(texts[:20]), created=NOW)  # fmt: skip
     keep_table(
         store,
         "table000-run",

@@ -364,7 +364,7 @@ def test_the_file_leaves_out_what_is_nowhere_and_says_how_many_there_are() -> No
 
 
 def test_a_map_as_a_file_says_that_its_search_was_widened() -> None:
-    wider = WANGFUJING.model_copy(update={"asked": 1000})
+    wider = WANGFUJING.model_copy(update={"requested_radius": 1000})
     made = place_files.build_html_map([seen(1)], (wider,), "x", "en")
     assert "Nothing within 1 km of 王府井; the search was widened to 3 km." in made
 

@@ -268,7 +268,7 @@ def report_of(*stories: Story, language: str = "en", **more: Any) -> Report:
         status="done", created=MADE,
     )  # fmt: skip
     found = NewsCoverage(as_of=MADE.date(), stories=stories, **more)
-    answer = Answer(title="?", language=language, author="a", coverage=found, made=MADE)
+    answer = Answer(title="?", language=language, author="a", coverage=found, created=MADE)
     return Report(run=run, answer=answer)
 
 
@@ -453,7 +453,7 @@ def test_a_topic_is_watched_from_its_report_and_looked_at_again(visit: Visit, re
     page.at.button(key=f"look_again_{run.id}").click()
     page.at.run()
     update = get_application().runs.recent_runs(limit=1)[0]
-    assert update.options.updates == run.id
+    assert update.options.updated_run == run.id
     assert [event.kind for event in get_application().runs.follow(update.id)][-1] == "status_changed"
     assert english("watch.nothing") in visit(run=update.id).words
     other = visit("news")

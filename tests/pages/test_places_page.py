@@ -302,7 +302,7 @@ def test_a_day_with_amap_is_measured_along_the_ways(visit: Visit, amap: FakeAmap
     route = visitor.at.session_state["places_route"]
     found = ways(visitor)
     for line, leg in zip(found, route.legs, strict=True):
-        assert line.startswith(english(f"map.{leg.means}"))
+        assert line.startswith(english(f"map.{leg.travel_mode}"))
         assert place_text.format_distance(leg.metres) in line
     assert "右转进入南池子大街" in visitor.words
     assert english("places.straight_help") not in visitor.words

@@ -60,7 +60,7 @@ def differing(numbered: CitedAnswer) -> AnswerSupport:
     lack = SupportGap(kind="figure", text="80", found="60")
     return AnswerSupport(
         sentences=tuple(
-            s.model_copy(update={"status": "differs", "lacks": (lack,)}) if s.at == 1 else s for s in known.sentences
+            s.model_copy(update={"status": "differs", "gaps": (lack,)}) if s.at == 1 else s for s in known.sentences
         )
     )
 
@@ -150,7 +150,7 @@ def test_a_sentence_that_its_source_takes_back_is_shown_beside_what_the_source_s
     _, numbered = report_of(run_id)
     text = "Smoking is legal."
     lack = SupportGap(kind="words", text=text, found="smoking is legally restricted")
-    sentence = CheckedSentence(at=0, text=text, status="unclear", lacks=(lack,))
+    sentence = CheckedSentence(at=0, text=text, status="unclear", gaps=(lack,))
     (why,) = support_texts.gap_texts(sentence, numbered)
     assert "smoking is legally restricted" in why
 

@@ -238,7 +238,7 @@ def test_each_source_of_a_selected_cell_stands_under_its_own_sentence(visit: Vis
     found = [source(n, f"Page {n}", f"Steel was short. {text}") for n, text in enumerate(told)]
     cites = tuple(PassageReference(evidence=item.id, passage="p", start=17, end=item.passages[0].end) for item in found)
     opened = CellValue(type="date", text="1934", day=date(1934, 1, 1), precision="year")
-    reading = CellReading(value=opened, quote=told[0], cites=cites)
+    reading = CellReading(value=opened, quote=told[0], references=cites)
     column = Column(id="c", name="Opened", type="date")
     grid = Grid(rows=(Row(id="r", name="Bridge"),), columns=(column,))
     cell = Cell(row="r", column="c", readings=(reading,))
@@ -291,7 +291,7 @@ def test_which_one_is_chosen_and_only_that_row_is_looked_up_anew(visit: Visit, f
     assert report and report.answer
     cells = [
         cell.model_copy(
-            update={"readings": (), "lack": "which one", "choices": ("St. Louis", "New York")}
+            update={"readings": (), "missing_reason": "which one", "choices": ("St. Louis", "New York")}
         )
         if cell.row == "r2" else cell
         for cell in report.answer.cells
@@ -354,7 +354,7 @@ def test_a_table_with_nothing_in_it_draws_neither(visit: Visit, folder: Path) ->
     close_application()
     store = Store(folder / "runs.db")
     grid, cells, _ = museums("en")
-    none = [c.model_copy(update={"readings": (), "lack": "not found"}) for c in cells]
+    none = [c.model_copy(update={"readings": (), "missing_reason": "not found"}) for c in cells]
     keep(store, "nothing0-run", "Nothing", grid, none, ())
     store.close()
     visitor = visit("tables", run="nothing0-run")

@@ -183,7 +183,7 @@ def outcome(report: Report) -> dict[str, object]:
         "question": report.run.question,
         "plan": report.plan,
         "reflections": report.reflections,
-        "answer": report.answer.model_copy(update={"made": RETRIEVED}),
+        "answer": report.answer.model_copy(update={"created": RETRIEVED}),
         "findings": {
             finding.task: (
                 [_untimed(item) for item in finding.evidence],

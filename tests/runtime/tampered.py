@@ -61,10 +61,10 @@ def answer(run_id: str, cite: PassageReference | None = None, **update: Any) -> 
     cite = cite or PassageReference(evidence=found.id, passage="p", end=len(TEXT))
     spans = (
         Span(kind="heading", text="Opening"),
-        Span(kind="quote", text=TEXT, part="p1", cites=(cite,)),
-        Span(kind="text", text="It is open [by day](https://example.org).", cites=(cite,)),
+        Span(kind="quote", text=TEXT, part="p1", references=(cite,)),
+        Span(kind="text", text="It is open [by day](https://example.org).", references=(cite,)),
     )
-    return Answer(title=asked(run_id), language="en", author="Scripted", spans=spans, made=NOW).model_copy(update=update)  # fmt: skip
+    return Answer(title=asked(run_id), language="en", author="Scripted", spans=spans, created=NOW).model_copy(update=update)  # fmt: skip
 
 
 def put(store: Store, run_id: str, item: Evidence | None = None, written: Answer | None = None) -> None:

@@ -32,7 +32,7 @@ def test_what_is_asked_back_is_answered_once_and_planned_with(shared: Bench) -> 
     assert (waits.is_awaiting_clarification, waits.clarification, source.calls) == (True, ASKS, [])
     runs.answer_clarification(run_id, "  Leifeng\n")
     assert over(runs, run_id) == "done"
-    assert [question.added for question in reasoner.planned] == [(), (CLARIFIED,)]
+    assert [question.additions for question in reasoner.planned] == [(), (CLARIFIED,)]
     assert dict(reasoner.added)["write"] == (CLARIFIED,)
     done = report(runs, run_id)
     assert done.clarification == ASKS.model_copy(update={"answer": "Leifeng"})
@@ -114,6 +114,6 @@ def test_what_is_said_to_a_run_goes_into_the_next_reflection_and_the_answer(roun
     said = ("only after 2024",)
     assert reasoner.added == [("reflect", said)] * (rounds - 1) + [("write", said)]
     done = report(runs, run.id)
-    assert [(one.text, one.heeded) for one in done.instructions] == [("only after 2024", True)]
+    assert [(one.text, one.applied) for one in done.instructions] == [("only after 2024", True)]
     assert "Instruction during the run: “only after 2024”" in report_markdown(done, None)
     assert not runs.add_instruction(run.id, "too late")

@@ -67,7 +67,7 @@ class Writer(ScriptedReasoner):
     def _spans(self, findings: Sequence[Finding]) -> tuple[Span, ...]:
         item = findings[0].evidence[0]
         cite = PassageReference(evidence=item.id, passage=item.passages[0].id)
-        return tuple(Span(kind="text", text=f"- {t}\n", cites=(cite,)) for t in self.texts)
+        return tuple(Span(kind="text", text=f"- {t}\n", references=(cite,)) for t in self.texts)
 
     async def write(
         self, question: Question, plan: Plan, findings: Sequence[Finding],
@@ -147,7 +147,7 @@ def test_a_run_that_goes_on_repeats_no_call_and_writes_nothing_again(
     answer = finished(later, run.id)
     assert gemini.calls("rule") == before + 1
     assert second.written == []
-    assert answer.review and len(answer.review.rulings) == len(DOUBTS)
+    assert answer.review and len(answer.review.verdicts) == len(DOUBTS)
 
 
 def test_the_sections_of_a_report_are_checked_too(

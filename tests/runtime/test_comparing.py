@@ -39,8 +39,8 @@ def report(text: str | None, *sources: Evidence, name: str = "one", **options: o
     )  # fmt: skip
     cites = tuple(PassageReference(evidence=item.id, passage="p", end=9) for item in sources)
     answer = Answer(
-        title="Q?", language="en", author="Scripted", made=NOW,
-        spans=(Span(kind="text", text=text or "", cites=cites[:1]),),
+        title="Q?", language="en", author="Scripted", created=NOW,
+        spans=(Span(kind="text", text=text or "", references=cites[:1]),),
     )  # fmt: skip
     finding = Finding(task=Task(id="1.1", source="web", query="q"), evidence=sources, started=NOW)
     return Report(run=run, answer=answer if text is not None else None, findings=(finding,), evidence=sources)

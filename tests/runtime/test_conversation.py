@@ -87,7 +87,7 @@ def test_a_follow_up_is_rewritten_and_answered(desk: Application) -> None:
 def test_what_an_earlier_answer_cites_is_not_searched_again(desk: Application) -> None:
     first = turn(desk, TICKET)
     second = turn(desk, "它的门票多少钱？", first.run.id)
-    assert second.plan is not None and second.plan.recalled
+    assert second.plan is not None and second.plan.from_memory
     assert second.findings == () and desk.runs.store.searches(second.run.id) == []
     assert quotes(second) and set(quotes(second)) <= set(quotes(first))
     numbered = number_report_answer(second)

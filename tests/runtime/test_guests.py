@@ -66,7 +66,7 @@ def test_the_planner_knows_the_turns_that_a_client_recounts_or_those_that_are_st
     _asked(worker, thread, messages=[*told, ("assistant", "A century."), ("user", "By whom?")])
     reasoner = worker.resources.reasoner
     assert isinstance(reasoner, ScriptedReasoner)
-    first, second = (question.before.turns for question in reasoner.planned)
+    first, second = (question.memory.turns for question in reasoner.planned)
     assert [(turn.question, turn.answer) for turn in first] == [("How high is the tower?", "72 metres.")]  # fmt: skip
     assert [turn.question for turn in second] == ["How old?"]  # of which the evidence is known
 
@@ -200,7 +200,7 @@ def test_a_client_that_knows_nothing_of_ours_is_answered_without_a_key(
 
         answer = joined("雷峰塔是哪一年重建的？")["answer"]
         assert answer["language"] == "zh" and "未使用模型" in answer["author"]
-        assert any("2002" in span["text"] and span["cites"] for span in answer["spans"])
+        assert any("2002" in span["text"] and span["references"] for span in answer["spans"])
         assert client.threads.get_state(thread)["next"] == []
         assert "messages" in joined("And when did it collapse?")
         assert len(client.threads.get_state(thread)["values"]["messages"]) == 4

@@ -309,7 +309,7 @@ def add(status: Any, name: str = "") -> None:
         run.id, [(MADE, parse_event("found", found)), (MADE, parse_event("status", {"status": status, "error": ""}))]
     )
     answer = Answer(
-        title="Ann's secret", language="en", author="Scripted, no model", made=MADE,
+        title="Ann's secret", language="en", author="Scripted, no model", created=MADE,
         spans=(Span(kind="text", text="Ann's answer."),),
     )  # fmt: skip
     store.save_outcome(run.id, PLAN, [], answer)

@@ -89,8 +89,8 @@ def test_a_point_on_the_map_is_looked_around_as_it_is(opened: Opened, fake: Fake
     found = get_application().places.search_around((WANGFUJING.lng, WANGFUJING.lat), "公园", 1_500)
     assert fake.paths() == ["v3/place/around"]
     assert fake.log[0].query["location"] == "116.410894,39.911514"
-    assert found.centre is not None
-    assert (found.centre.lng, found.centre.lat, found.centre.radius) == (*WANGFUJING, 1_500)
+    assert found.search_area is not None
+    assert (found.search_area.lng, found.search_area.lat, found.search_area.radius) == (*WANGFUJING, 1_500)
     assert names(found) == ["皇城根遗址公园", "中山公园"]
 
 
@@ -171,11 +171,11 @@ def somewhere(*wanted: str) -> list[Place]:
 def test_a_day_is_ordered_by_the_map_s_ways(opened: Opened, fake: FakeAmap) -> None:
     route = get_application().places.build_itinerary(somewhere("故宫博物院", "王府井书店", "皇城根遗址公园"))
     assert names(route) == ["故宫博物院", "皇城根遗址公园", "王府井书店"]
-    assert [leg.means for leg in route.legs] == ["walking"] * 2
+    assert [leg.travel_mode for leg in route.legs] == ["walking"] * 2
     assert route.failure is None
     assert get_application().places.searches_left() == (100, 100)  # ways are not counted
     far = get_application().places.build_itinerary(somewhere("故宫博物院", "豫园"))
-    assert [leg.means for leg in far.legs] == ["driving"]
+    assert [leg.travel_mode for leg in far.legs] == ["driving"]
     assert get_application().places.build_itinerary([]).places == ()
 
 
@@ -184,7 +184,7 @@ def test_without_a_key_a_day_is_ordered_by_straight_lines(opened: Opened, fake: 
     some = somewhere("故宫博物院", "王府井书店", "皇城根遗址公园")
     route = get_application().places.build_itinerary(some)
     assert names(route) == ["故宫博物院", "皇城根遗址公园", "王府井书店"]
-    assert [(leg.means, leg.seconds) for leg in route.legs] == [("straight", None)] * 2
+    assert [(leg.travel_mode, leg.seconds) for leg in route.legs] == [("straight", None)] * 2
     first, second = (Point(p.lng, p.lat) for p in route.places[:2])
     assert route.legs[0].metres == round(distance_metres(first, second))
     assert route.failure is not None

@@ -177,7 +177,7 @@ def test_earlier_messages_are_what_a_conversation_has_said() -> None:
         turns += [HumanMessage(f"Question {n}?"), AIMessage(f"Answer {n}. " + "x" * 9_000)]
     made = memory_from_messages([*turns, HumanMessage(EN)])
     assert [turn.question for turn in made.turns] == ["Question 38?", "Question 39?"]
-    assert len(made.asked) == 8 and not made.evidence
+    assert len(made.earlier_questions) == 8 and not made.evidence
     assert all(len(turn.answer) <= 1_500 for turn in made.turns)
 
 
@@ -300,9 +300,9 @@ def test_a_thread_is_a_conversation_whose_turns_share_no_evidence(opened: Opened
     assert not set(first["web_research_result"]) & set(second["web_research_result"])
     for state in (first, second, third):
         assert len({f.task.id for f in state["findings"]}) == len(state["findings"])
-        cited = {cite.evidence for span in state["answer"].spans for cite in span.cites}
+        cited = {cite.evidence for span in state["answer"].spans for cite in span.references}
         assert cited <= {i.id for f in state["findings"] for i in f.evidence} | {
-            i.id for i in state["question"].before.evidence
+            i.id for i in state["question"].memory.evidence
         }
     assert third["answer"] != second["answer"]
     fourth = ask(graph, [HumanMessage(EN)], thread, max_research_loops=1)

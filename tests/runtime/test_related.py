@@ -61,8 +61,8 @@ def made(
     first = evidence[0].passages[0]
     cite = PassageReference(evidence=evidence[0].id, passage=first.id, end=first.end)
     answer = Answer(
-        title="?", language=language, author="x", made=NOW,
-        spans=(Span(kind="text", text=text, cites=(cite,)),),
+        title="?", language=language, author="x", created=NOW,
+        spans=(Span(kind="text", text=text, references=(cite,)),),
     )  # fmt: skip
     run = Run(
         id="r", conversation="c", owner="local", question="What of the tower?",

@@ -64,8 +64,8 @@ def put(language: str = "en", owner: str = ANN) -> str:
     store.finish_search(store.start_search(run.id, task), run.conversation, found)
     cite = PassageReference(evidence=source().id, passage="p1")
     answer = Answer(
-        title="", language=language, author="Scripted, no model", made=MADE,  # type: ignore[arg-type]
-        spans=(Span(kind="quote", text=TEXT, cites=(cite,)),),
+        title="", language=language, author="Scripted, no model", created=MADE,  # type: ignore[arg-type]
+        spans=(Span(kind="quote", text=TEXT, references=(cite,)),),
     )  # fmt: skip
     store.save_outcome(run.id, None, [], answer)
     return run.id

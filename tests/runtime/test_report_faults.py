@@ -166,9 +166,9 @@ def test_a_search_that_fails_costs_its_section_only_and_the_report_says_why(name
     said = "".join(told(report))
     assert all(word in said for word in ("“tower B”", *words)), said
     assert len(of(report, "tower A")[0].evidence) == 7
-    assert any(span.cites for span in report.answer.spans if span.part == "s1")  # type: ignore[union-attr]
+    assert any(span.references for span in report.answer.spans if span.part == "s1")  # type: ignore[union-attr]
     assert text(report, "s2").startswith("The searches for this section failed")
-    assert not any(span.cites for span in report.answer.spans if span.part == "s2")  # type: ignore[union-attr]
+    assert not any(span.references for span in report.answer.spans if span.part == "s2")  # type: ignore[union-attr]
 
 
 @pytest.mark.slow
@@ -181,7 +181,7 @@ def test_a_server_that_hangs_costs_its_section_only_and_the_report_says_so(
     (line,) = listed(report)
     assert "did not answer in time" in line
     assert text(report, "s2").startswith("The searches for this section failed")
-    assert any(span.cites for span in report.answer.spans if span.part == "s1")  # type: ignore[union-attr]
+    assert any(span.references for span in report.answer.spans if span.part == "s1")  # type: ignore[union-attr]
 
 
 def test_nothing_found_is_said_and_is_no_failure(newsroom: Newsroom) -> None:
@@ -216,7 +216,7 @@ def test_a_failure_of_a_shared_search_is_listed_once(newsroom: Newsroom) -> None
     report = newsroom.write(reflections=1)
     assert len(newsroom.tavily.asked("what all lack")) == 1
     assert [f.query for f in failures(report)] == ["what all lack"]
-    assert all(any(s.cites for s in report.answer.spans if s.part == p) for p in ("s1", "s2"))  # type: ignore[union-attr]
+    assert all(any(s.references for s in report.answer.spans if s.part == p) for p in ("s1", "s2"))  # type: ignore[union-attr]
 
 
 def test_a_long_pause_is_not_waited_for(newsroom: Newsroom) -> None:
@@ -412,7 +412,7 @@ def test_a_report_made_again_repeats_only_the_searches_that_failed_and_writes_th
     assert queries(newsroom)[before:] == ["tower B"]
     assert len(prompts(newsroom, SECTION)) == asked + 1  # the other section's text is known
     assert failures(second) == () and text(second, "s1") == text(first, "s1")
-    assert any(span.cites for span in second.answer.spans if span.part == "s2")  # type: ignore[union-attr]
+    assert any(span.references for span in second.answer.spans if span.part == "s2")  # type: ignore[union-attr]
 
 
 def test_a_section_that_is_to_tell_something_else_is_written_anew(newsroom: Newsroom) -> None:

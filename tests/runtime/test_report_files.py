@@ -136,7 +136,7 @@ def test_every_report_is_saved_where_that_is_set(shared: Bench, tmp_path: Path) 
         text = Path(event.data.report).read_text(encoding="utf-8")
         assert text.startswith("# ") and "About a" in text and "https://example.org/web/" in text
         answer = report(runs, run.id).answer
-        assert answer and f"_{time_name_part(answer.made)}" in event.data.report
+        assert answer and f"_{time_name_part(answer.created)}" in event.data.report
 
 
 def test_with_the_setting_off_nothing_is_saved(bench: Bench, tmp_path: Path) -> None:

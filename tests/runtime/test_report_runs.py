@@ -128,7 +128,7 @@ def test_stop_and_write_ends_with_the_sections_as_they_are(shared: Bench) -> Non
     runs.stop(run.id, write_only=True)
     assert over(runs, run.id) == "done"
     answer = report(runs, run.id).answer
-    assert answer and {span.part for span in answer.spans if span.cites} >= {"s1", "s2"}
+    assert answer and {span.part for span in answer.spans if span.references} >= {"s1", "s2"}
 
 
 @pytest.mark.slow

@@ -161,7 +161,7 @@ def test_all_that_was_paid_for_is_in_the_evidence_of_the_report(newsroom: Newsro
 def test_the_advanced_answer_is_kept_as_tavily_s_and_cited_by_nobody(newsroom: Newsroom) -> None:
     outline(newsroom, [{"search_tool": "deep_search_news"}])
     report = newsroom.write(reflections=0)
-    assert [finding.lead for finding in report.findings] == ["Tavily's own words."]
+    assert [finding.provider_summary for finding in report.findings] == ["Tavily's own words."]
     assert all("Tavily's own words." not in p.text for e in report.evidence for p in e.passages)
 
 
@@ -209,7 +209,7 @@ def test_a_text_that_is_no_date_is_named_as_the_model_wrote_it(newsroom: Newsroo
     fields = {"search_tool": "search_news_by_date", "start_date": "2026-13-45"}
     outline(newsroom, [{**fields, "end_date": "2026-11-18"}])
     report = newsroom.write(reflections=0)
-    assert "no date: 2026-13-45" in of(report, "tower A")[0].task.why
+    assert "no date: 2026-13-45" in of(report, "tower A")[0].task.purpose
     assert "no date: 2026-13-45" in markdown(report)
 
 
@@ -307,7 +307,7 @@ def test_a_query_beyond_400_characters_is_shortened_on_the_wire_and_kept_in_the_
     assert finding.task.query == topic.strip()
     assert 300 < len(body["query"]) <= 400
     assert topic.startswith(body["query"] + " ")
-    assert finding.asked == (body["query"],)
+    assert finding.provider_queries == (body["query"],)
     assert "query shortened to" in message_of(newsroom, report, "tower")
     assert "query shortened to" in markdown(report)
 

@@ -58,7 +58,7 @@ def put(store: Store, name: str, owner: str = "ann", **update: Any) -> None:
         Finding(task=TASK, evidence=(evidence,), started=NOW),
     )  # fmt: skip
     answer = Answer(
-        title="T", language="zh", author="Scripted", made=NOW,
+        title="T", language="zh", author="Scripted", created=NOW,
         spans=(Span(kind="text", text="旺季每人 60 元，In the LOW season 40 Yuan; Straße."),),
     )  # fmt: skip
     store.save_outcome(name, Plan(), [], answer)
@@ -257,8 +257,8 @@ def test_a_snippet_marks_the_words_and_no_more() -> None:
 def said(*spans: tuple[str, str, bool]) -> str:
     cite = PassageReference(evidence="e", passage="p")
     return Answer(
-        title="T", language="en", author="Scripted", made=NOW,
-        spans=tuple(Span(kind=kind, text=text, cites=(cite,) * cited) for kind, text, cited in spans),
+        title="T", language="en", author="Scripted", created=NOW,
+        spans=tuple(Span(kind=kind, text=text, references=(cite,) * cited) for kind, text, cited in spans),
     ).model_dump_json()  # fmt: skip
 
 

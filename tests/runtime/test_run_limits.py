@@ -43,7 +43,7 @@ def answered(runs: LocalRunManager, options: RunOptions, question: str = QUESTIO
     assert over(runs, run.id) == "done"
     answer = report(runs, run.id).answer
     assert answer is not None
-    assert not answer.unwritten
+    assert not answer.placeholder
     return answer
 
 

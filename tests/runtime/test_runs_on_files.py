@@ -97,7 +97,7 @@ def test_an_empty_cell_of_a_table_says_that_its_database_needs_a_model(sales: st
     question = "Compare Hangzhou and Suzhou: tickets and opening hours"
     report = finished(get_application().runs.start(question, options=options, owner=ANN))
     assert report.answer is not None and report.answer.cells
-    assert {cell.lack for cell in report.answer.cells} == {"not found"}
+    assert {cell.missing_reason for cell in report.answer.cells} == {"not found"}
     assert all("needs a model" in cell.message for cell in report.answer.cells)
 
 

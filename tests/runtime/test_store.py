@@ -40,19 +40,19 @@ from research.storage.store import Store
 from research.storage.write_batcher import WriteBatcher
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
-TASK = Task(id="1.1", source="web", query="塔 “tower”", part="p1", subject=("塔", "Tower"), why="x")
+TASK = Task(id="1.1", source="web", query="塔 “tower”", part="p1", subject=("塔", "Tower"), purpose="x")
 PASSAGE = Passage(id="q", text="塔高 72 米。\n", start=3, end=11, heading="Height", page=2, title="塔")
 WORDING = Passage(id="g", origin="grounding", text="The tower is 72 m high.", end=23)
 EVIDENCE = Evidence(
     id="e1", kind="web", title="塔", url="https://example.org/a", locator="a", language="zh",
-    retrieved=NOW, published=date(2025, 12, 31), sample=True, expires=True,
+    retrieved=NOW, published=date(2025, 12, 31), sample=True, url_expires=True,
     passages=(PASSAGE, WORDING),
 )  # fmt: skip
 FAILURE = Failure(stage="summarise", source="web", query="q", reason="cut off", hint="context", message="…")
 FINDING = Finding(
     task=TASK, evidence=(EVIDENCE,), started=NOW, seconds=0.5, message="shortened", provider="gemini",
-    summary=(Span(kind="text", text="72 m.", cites=(PassageReference(evidence="e1", passage="g", end=4),)),),
-    asked=("tower height", "塔高"), suggestions="<b>塔</b>", failures=(FAILURE,),
+    summary=(Span(kind="text", text="72 m.", references=(PassageReference(evidence="e1", passage="g", end=4),)),),
+    provider_queries=("tower height", "塔高"), suggestions="<b>塔</b>", failures=(FAILURE,),
 )  # fmt: skip
 PLAN = Plan(
     parts=(Part(id="p1", subject="塔", text="高度"),), tasks=(TASK,), notes=("n",),
@@ -60,10 +60,10 @@ PLAN = Plan(
 )  # fmt: skip
 REFLECTION = Reflection(round=1, sufficient=False, gap=("高度",), follow_ups=(TASK,), note="…", failures=(FAILURE,))
 ANSWER = Answer(
-    title="塔？", language="zh", author="Scripted", made=NOW,
-    spans=(Span(kind="quote", text="塔高 72 米。", cites=(PassageReference(evidence="e1", passage="q", end=8),)),),
+    title="塔？", language="zh", author="Scripted", created=NOW,
+    spans=(Span(kind="quote", text="塔高 72 米。", references=(PassageReference(evidence="e1", passage="q", end=8),)),),
     failures=(Failure(source="web", query="q", reason="quota", message="used up"), FAILURE),
-    unwritten=True, suggestions=("<b>塔</b>",),
+    placeholder=True, suggestions=("<b>塔</b>",),
 )  # fmt: skip
 USAGE = Usage(stage="write", model="gemini:m", input=900, cached=100, output=70, searches=2, cost=0.0123)
 

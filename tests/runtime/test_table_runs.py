@@ -13,7 +13,7 @@ from tests.runtime.conftest import Bench, over, report
 TABLE = RunOptions(table=True, sources=("web",))
 GRID = Grid(
     title="Towers",
-    rows=(Row(id="r1", name="Tower A"), Row(id="r2", name="Tower B", about="Oslo")),
+    rows=(Row(id="r1", name="Tower A"), Row(id="r2", name="Tower B", qualifier="Oslo")),
     columns=(Column(id="c1", name="height"), Column(id="c2", name="age")),
 )
 PLAN = Plan(grid=GRID)
@@ -60,9 +60,9 @@ def test_a_cell_says_why_it_is_empty(shared: Bench) -> None:
     run = runs.start("Towers", options=TABLE, plan=PLAN)
     assert over(runs, run.id) == "done"
     found = cells(report(runs, run.id))
-    assert found["r1", "c1"].lack == "not found"
-    assert (found["r1", "c2"].lack, found["r1", "c2"].message) == ("failed", "no connection")
-    assert found["r2", "c1"].lack == ""
+    assert found["r1", "c1"].missing_reason == "not found"
+    assert (found["r1", "c2"].missing_reason, found["r1", "c2"].message) == ("failed", "no connection")
+    assert found["r2", "c1"].missing_reason == ""
 
 
 def test_dearer_sources_are_asked_for_empty_cells_alone(shared: Bench) -> None:
@@ -124,10 +124,10 @@ def test_what_is_older_than_a_date_is_looked_for_anew(shared: Bench) -> None:
     assert over(runs, first.id) == "done"
     now = datetime.now(UTC)
     source.calls.clear()
-    recent = GRID.model_copy(update={"since": datetime(2000, 1, 1, tzinfo=UTC)})
+    recent = GRID.model_copy(update={"fresh_after": datetime(2000, 1, 1, tzinfo=UTC)})
     second = runs.start("Towers", options=TABLE, plan=Plan(grid=recent), based_on=first.id)
     assert over(runs, second.id) == "done" and source.queries == []
-    later = GRID.model_copy(update={"since": now + timedelta(seconds=1)})
+    later = GRID.model_copy(update={"fresh_after": now + timedelta(seconds=1)})
     third = runs.start("Towers", options=TABLE, plan=Plan(grid=later), based_on=second.id)
     assert over(runs, third.id) == "done" and len(source.queries) == 4
 
@@ -136,7 +136,7 @@ def test_a_limit_leaves_cells_empty_and_says_so(shared: Bench) -> None:
     runs = shared.open(ScriptedReasoner(), ScriptedSource())
     run = runs.start("Towers", options=TABLE.model_copy(update={"searches": 3}), plan=PLAN)
     assert over(runs, run.id) == "done"
-    lacks = [cell.lack for cell in cells(report(runs, run.id)).values()]
+    lacks = [cell.missing_reason for cell in cells(report(runs, run.id)).values()]
     assert lacks.count("limit") == 1 and lacks.count("") == 3
 
 

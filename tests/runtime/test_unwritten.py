@@ -40,7 +40,7 @@ class Wordless(ScriptedReasoner):
         if len(self.written) > self.times:
             return draft
         spans = (NOTICE, *draft.spans)
-        return draft.model_copy(update={"spans": spans, "failures": (DOWN,), "unwritten": True})
+        return draft.model_copy(update={"spans": spans, "failures": (DOWN,), "placeholder": True})
 
 
 def kinds(events: Sequence[Event]) -> list[str]:
@@ -61,7 +61,7 @@ def test_a_run_whose_answer_cannot_be_written_has_failed_and_keeps_all_it_found(
     assert get(runs, run.id).is_resumable
     found = report(runs, run.id)
     assert found.answer is not None
-    assert found.answer.unwritten
+    assert found.answer.placeholder
     assert found.answer.spans[0] == NOTICE
     assert found.answer.quote_count == 3
     assert [(f.stage, f.reason) for f in found.answer.failures] == [
@@ -102,7 +102,7 @@ def test_going_on_with_such_a_run_only_writes(loops: int, reopened: bool, bench:
         assert {finding.task.query for finding in findings} == set(counts)
     after = report(runs, run.id)
     assert after.answer is not None
-    assert not after.answer.unwritten
+    assert not after.answer.placeholder
     assert (after.answer.quote_count, after.answer.failures) == (len(counts), ())
     assert (after.plan, after.findings, after.reflections) == (
         before.plan, before.findings, before.reflections,
@@ -122,7 +122,7 @@ def test_an_answer_may_fail_as_often_as_it_is_tried(bench: Bench) -> None:
     assert over(runs, run.id) == "failed"
     stand_in = report(runs, run.id).answer
     assert stand_in is not None
-    assert (stand_in.unwritten, stand_in.failures) == (True, (DOWN,))
+    assert (stand_in.placeholder, stand_in.failures) == (True, (DOWN,))
     runs.resume(run.id)
     assert over(runs, run.id) == "done"
     assert len(reasoner.written) == 4

@@ -88,8 +88,8 @@ def test_the_coverage_of_a_report_tells_its_stories(shared: Bench, wire: Wire) -
     assert told_by == {("Daily",), ("Mail", "Post")}
     assert {outlet.name for outlet in told.outlets} == {"Daily", "Mail", "Post"}
     assert told.days == ((DAY, 3),)
-    assert all(story.tone == "neutral" and not story.rough for story in told.stories)
-    assert told.changes == () and told.compared == ""
+    assert all(story.tone == "neutral" and not story.tone_from_words for story in told.stories)
+    assert told.changes == () and told.compared_run == ""
 
 
 @pytest.mark.slow
@@ -109,8 +109,8 @@ def test_what_has_not_changed_costs_its_searches_and_nothing_else(shared: Bench,
     assert len(reasoner.planned) == 1
     assert [span.text for span in after.spans] == [span.text for span in before.spans]
     assert changed(after) == []
-    assert coverage(after).compared == first.id
-    assert not any(story.rough for story in coverage(after).stories)
+    assert coverage(after).compared_run == first.id
+    assert not any(story.tone_from_words for story in coverage(after).stories)
     assert WatchedTopics(runs).all()[0].changed is False
 
 
@@ -239,12 +239,12 @@ def test_the_report_of_somebody_else_is_not_brought_up_to_date(bench: Bench, wir
     runs = bench.open(reasoner, wire)
     first = runs.start(TOPIC, options=REPORT, owner="ann")
     assert over(runs, first.id, owner="ann") == "done"
-    stolen = REPORT.model_copy(update={"updates": first.id})
+    stolen = REPORT.model_copy(update={"updated_run": first.id})
     theirs = runs.start(TOPIC, options=stolen, owner="bob")
     assert over(runs, theirs.id, owner="bob") == "done"
     found = runs.report(theirs.id, owner="bob")
     assert found and found.answer
-    assert coverage(found.answer).compared == ""
+    assert coverage(found.answer).compared_run == ""
 
 
 def test_a_stretch_of_days_that_reached_the_day_of_the_report_reaches_today(bench: Bench, wire: Wire) -> None:
@@ -269,7 +269,7 @@ def test_a_stretch_of_days_that_reached_the_day_of_the_report_reaches_today(benc
 
 def test_changes_survive_the_store(bench: Bench) -> None:
     change = StoryChange(kind="new", story="s", headline="A", evidence=("e",))
-    told = NewsCoverage(as_of=DAY, changes=(change,), compared="r")
+    told = NewsCoverage(as_of=DAY, changes=(change,), compared_run="r")
     assert NewsCoverage.model_validate_json(told.model_dump_json()) == told
 
 

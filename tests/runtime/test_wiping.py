@@ -58,7 +58,7 @@ def put(owner: str, secret: str) -> None:
     store.finish_search(store.start_search(run.id, task), run.conversation, finding)
     store.add_evidence(store.lookup_registry(owner), [found])
     answer = Answer(
-        title=secret, language="en", author="nobody", made=MADE,
+        title=secret, language="en", author="nobody", created=MADE,
         spans=(Span(kind="text", text=secret),),
     )  # fmt: skip
     store.save_outcome(run.id, None, (), answer)

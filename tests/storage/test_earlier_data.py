@@ -258,7 +258,7 @@ def test_the_saved_state_of_a_finished_report_is_loaded_without_a_request(servic
     loaded = [get_application().restore_report(state) for state in states]
     assert {run.status for run in loaded} == {"done"}
     assert [RUNS[WATCHED]["answer"]] == [
-        read_export(run.id)["answer"].splitlines() for run in loaded if not run.options.updates
+        read_export(run.id)["answer"].splitlines() for run in loaded if not run.options.updated_run
     ]
     assert services.queries == [] and services.model.log == []
 

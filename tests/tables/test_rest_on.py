@@ -244,7 +244,7 @@ def test_each_source_that_says_the_same_is_shown_with_its_own_sentence() -> None
     sentences = [text[start:end] for text, (start, end) in zip(texts, spans, strict=True)]
     told = [
         CellReading(
-            value=value, quote=text, cites=(PassageReference(evidence=f"e{n}", passage=f"p{n}", start=start, end=end),),
+            value=value, quote=text, references=(PassageReference(evidence=f"e{n}", passage=f"p{n}", start=start, end=end),),
         )
         for n, (text, (start, end)) in enumerate(zip(sentences, spans, strict=True))
         if (value := extract_value(text, column) or extract_value(text, Column(id="c", name="通车时间", type="date")))
@@ -255,7 +255,7 @@ def test_each_source_that_says_the_same_is_shown_with_its_own_sentence() -> None
         id="t", conversation="t", owner="o", question="?", options=RunOptions(table=True), status="done",
         created=NOW,
     )  # fmt: skip
-    answer = Answer(title="t", language="en", author="a", made=NOW, cells=(cell,))
+    answer = Answer(title="t", language="en", author="a", created=NOW, cells=(cell,))
     report = Report(run=run, plan=Plan(grid=grid), answer=answer, evidence=sources)
     numbered = number_report_answer(report)
     assert numbered and len(told) == 3

@@ -38,12 +38,12 @@ def said(text: str, column: Column) -> CellValue:
 
 def reading(value: CellValue, *sources: str, status: SupportStatus = "quoted") -> CellReading:
     cites = tuple(PassageReference(evidence=s, passage=f"{s}1") for s in sources)
-    return CellReading(value=value, quote=value.text, cites=cites, status=status)
+    return CellReading(value=value, quote=value.text, references=cites, status=status)
 
 
 def cell(row: str, column: Column, *values: CellValue) -> Cell:
     readings = tuple(reading(v, f"{row}{n}") for n, v in enumerate(values))
-    return Cell(row=row, column=column.id, readings=readings, lack="" if values else "not found")
+    return Cell(row=row, column=column.id, readings=readings, missing_reason="" if values else "not found")
 
 
 def prices(*texts: str) -> list[Cell]:
@@ -159,8 +159,8 @@ def test_readings_that_agree_are_one_that_cites_all_and_most_sources_come_first(
     ]
     one, other = merge_readings(found, HEIGHT)
     assert (one.value.text, one.quote) == ("632 m", "632 m")
-    assert [c.evidence for c in one.cites] == ["e", "c", "b", "a"]
-    assert (other.value.number, [c.evidence for c in other.cites]) == (610, ["d"])
+    assert [c.evidence for c in one.references] == ["e", "c", "b", "a"]
+    assert (other.value.number, [c.evidence for c in other.references]) == (610, ["d"])
 
 
 def test_what_is_not_borne_out_stands_behind_what_is() -> None:
@@ -175,7 +175,7 @@ def test_what_is_not_borne_out_stands_behind_what_is() -> None:
 def test_settling_loses_no_source_and_settles(found: list[tuple[float, str]]) -> None:
     values = [reading(CellValue(type="number", text=f"{n} m", number=n, unit="m"), source) for n, source in found]
     once = merge_readings(values, HEIGHT)
-    assert {c for r in once for c in r.cites} == {c for r in values for c in r.cites}
+    assert {c for r in once for c in r.references} == {c for r in values for c in r.references}
     assert merge_readings(once, HEIGHT) == once
 
 

@@ -41,5 +41,5 @@ def test_what_a_database_does_not_know_is_no_text_for_a_cell(tmp_path: Path) -> 
         report = desk.runs.report(run.id)
     assert report and report.answer
     hours, year = report.answer.cells
-    assert (hours.value, hours.lack) == (None, "not found")
+    assert (hours.value, hours.missing_reason) == (None, "not found")
     assert year.value and year.value.day == date(2007, 1, 1)

@@ -185,7 +185,7 @@ def quotes(report: Report) -> list[str]:
     return [
         cells(" ".join(own[cite.evidence, cite.passage][cite.start : cite.end].split()))
         for span in report.answer.spans
-        for cite in span.cites[:1]
+        for cite in span.references[:1]
         if (cite.evidence, cite.passage) in own
     ]
 
@@ -201,15 +201,15 @@ def treats(report: Report, names: Iterable[str]) -> bool:
     there is nothing: by its name, or under a part of its own that cites nothing."""
     assert report.answer and report.plan
     items = {item.id: item for item in report.evidence}
-    cited = {span.part for span in report.answer.spans if span.cites}
+    cited = {span.part for span in report.answer.spans if span.references}
     bare_parts = {part.id: part.subject or part.text for part in report.plan.parts if part.id not in cited}
 
     def around(span: Span) -> Iterator[str]:
-        if span.cites or span.kind == "missing":
+        if span.references or span.kind == "missing":
             yield span.text
         if span.kind == "missing":
             yield bare_parts.get(span.part, "")
-        for cite in span.cites:
+        for cite in span.references:
             if item := items.get(cite.evidence):
                 yield item.title
                 yield from (one.heading for one in item.passages if one.id == cite.passage)

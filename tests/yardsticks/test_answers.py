@@ -128,7 +128,7 @@ def answered(*spans: Span) -> Report:
                 Part(id="p2", subject="Mill", text="tower or mill: how high"),
             )
         ),
-        answer=Answer(title="", language="en", author="", spans=spans, made=now),
+        answer=Answer(title="", language="en", author="", spans=spans, created=now),
         evidence=(
             Evidence(id="e1", kind="library", title="Elsby", retrieved=now, passages=(passage,)),
             Evidence(id="e2", kind="database", title="Towers", retrieved=now),
@@ -140,7 +140,7 @@ CITE = (PassageReference(evidence="e1", passage="1"),)
 
 
 def test_a_subject_is_treated_if_it_is_cited_on_or_said_to_be_missing() -> None:
-    quote = Span(kind="quote", text="The tower is 71 metres high.", cites=CITE, part="p1")
+    quote = Span(kind="quote", text="The tower is 71 metres high.", references=CITE, part="p1")
     missing = Span(kind="missing", text="Not found.", part="p2")
     both = answered(quote, missing)
     treated = ("tower", "elsby", "sights", "mill")
@@ -155,9 +155,9 @@ def test_a_subject_is_treated_if_it_is_cited_on_or_said_to_be_missing() -> None:
 def test_quotes_are_those_from_the_library() -> None:
     whole = (PassageReference(evidence="e1", passage="1", end=28),)
     part = (PassageReference(evidence="e1", passage="1", start=4, end=9),)
-    quote = Span(kind="quote", text="The tower is 71 metres high.", cites=whole)
-    row = Span(kind="quote", text="tower: 71", cites=(PassageReference(evidence="e2", passage="1"),))
-    cell = Span(kind="text", text=" “tower”", cites=part)
+    quote = Span(kind="quote", text="The tower is 71 metres high.", references=whole)
+    row = Span(kind="quote", text="tower: 71", references=(PassageReference(evidence="e2", passage="1"),))
+    cell = Span(kind="text", text=" “tower”", references=part)
     assert quotes(answered(quote, row, cell)) == [quote.text, "tower"]
 
 

@@ -61,11 +61,11 @@ def fill_cells(
     for column in columns:
         cell = Cell(row=row.id, column=column.id, author=author)
         if options:
-            yield cell.model_copy(update={"lack": "which one", "choices": options})
+            yield cell.model_copy(update={"missing_reason": "which one", "choices": options})
             continue
         readings = merge_readings(_find_readings(column, names, findings), column)
         missing_reason = "" if len(readings) == 1 else "differs" if readings else "not found"
-        yield cell.model_copy(update={"readings": readings, "lack": missing_reason})
+        yield cell.model_copy(update={"readings": readings, "missing_reason": missing_reason})
 
 
 def _find_readings(column: Column, names: Sequence[str], findings: Sequence[Finding]) -> list[CellReading]:
@@ -91,7 +91,7 @@ def _find_readings(column: Column, names: Sequence[str], findings: Sequence[Find
             value = value if is_about(candidate.text, value.text, names, title, question) else None
         if value is not None and _has_column_word(column, candidate.text):
             best_probability = best_probability or candidate.probability
-            readings.append(CellReading(value=value, quote=candidate.text, cites=(candidate.cite,)))
+            readings.append(CellReading(value=value, quote=candidate.text, references=(candidate.cite,)))
     return readings
 
 
@@ -115,7 +115,7 @@ def _field_readings(column: Column, findings: Sequence[Finding]) -> Iterator[Cel
             if value is not None:
                 item, passage = passages[0]
                 cite = cite_passage(item.id, passage)
-                yield CellReading(value=value, quote=passage.text, cites=(cite,))
+                yield CellReading(value=value, quote=passage.text, references=(cite,))
 
 
 def _date_readings(column: Column, findings: Sequence[Finding]) -> Iterator[CellReading]:
@@ -131,7 +131,7 @@ def _date_readings(column: Column, findings: Sequence[Finding]) -> Iterator[Cell
         for span in finding.summary:
             dates = [m for m in find_measures(span.text) if m.is_date and m.date_parts[0]]
             if len(dates) == 1 and (value := date_value(dates[0], span.text)):
-                yield CellReading(value=value, quote=span.text, cites=span.cites)
+                yield CellReading(value=value, quote=span.text, references=span.references)
 
 
 def _is_same_heading(column: Column, heading: str, rows: QueryResult) -> bool:
@@ -181,7 +181,7 @@ def _candidate_sentences(
         by_type[registry.get_source(finding.task.source).result_type].append(finding)
     for finding in by_type["rows"]:
         for span in finding.summary:
-            for cite in span.cites[:1] if _has_column_word(column, span.text) else ():
+            for cite in span.references[:1] if _has_column_word(column, span.text) else ():
                 yield _CandidateSentence(span.text, cite, 1.0, is_about_row=True)
     row_names = {normalise_quote(name) for name in names}
     for finding in by_type["places"]:
@@ -203,7 +203,7 @@ def namesakes(row: Row, findings: Sequence[Finding]) -> tuple[str, ...]:
 
     Return nothing if the row says which is meant or one of the things has the bare name.
     """
-    if row.about:
+    if row.qualifier:
         return ()
     distinctions: dict[str, None] = {}
     for item in {e.id: e for f in findings for e in f.evidence}.values():
@@ -231,7 +231,7 @@ def remove_namesakes(row: Row, findings: Sequence[Finding]) -> list[Finding]:
     These are things with a different qualifier, and of several Wikidata items all but the one that
     most searches ranked first.
     """
-    qualifier = normalise_quote(row.about)
+    qualifier = normalise_quote(row.qualifier)
     first_items = Counter(
         next((e.id for e in finding.evidence if _is_wikidata_item(e, row)), "") for finding in findings
     )

@@ -18,8 +18,8 @@ MAX_ROUTE_STEPS = 12  # routes with more steps are summarised
 
 def cell_spans(spans: Sequence[Span]) -> Iterator[Span]:
     """Yield the spans of a part for a table cell: one sentence of a database, and quotes."""
-    sentences = [span for span in spans if span.made and span.kind == "text"][:1]
-    quotes = [span for span in spans if not (sentences and span.made)][: QUOTES_PER_CELL - len(sentences)]
+    sentences = [span for span in spans if span.generated and span.kind == "text"][:1]
+    quotes = [span for span in spans if not (sentences and span.generated)][: QUOTES_PER_CELL - len(sentences)]
     for span in sentences + quotes:
         text = escape_table_cell(span.text)
         text = f" “{text}”" if span.kind == "quote" else f" {text}"
@@ -53,22 +53,22 @@ def place_spans(part: Part, findings: Sequence[Finding]) -> Iterator[Span]:
             yield span.model_copy(update={"part": part.id})
     items = [item for finding in findings_with_evidence("places", part, findings) for item in finding.evidence]
     for item in items[:MAX_PLACES]:
-        has_few_steps = item.way is None or len(item.way.steps) <= MAX_ROUTE_STEPS
+        has_few_steps = item.route is None or len(item.route.steps) <= MAX_ROUTE_STEPS
         for passage in item.passages if has_few_steps else item.passages[:1]:
             cite = cite_passage(item.id, passage)
-            yield Span(kind="quote", text=passage.text, cites=(cite,), part=part.id, made=True)
+            yield Span(kind="quote", text=passage.text, references=(cite,), part=part.id, generated=True)
 
 
 def row_spans(part: Part, findings: Sequence[Finding]) -> Iterator[Span]:
     """Yield the result of a database search for a part: its summary and the first rows."""
     for finding in findings_with_evidence("rows", part, findings):
         for span in finding.summary:
-            yield span.model_copy(update={"part": part.id, "made": bool(span.cites)})
+            yield span.model_copy(update={"part": part.id, "generated": bool(span.references)})
         statement, *row_items = finding.evidence
         row_passages = [(statement, p) for p in statement.passages if p.heading.startswith("row ")]
         for item, passage in [*((i, i.passages[0]) for i in row_items), *row_passages][:MAX_PLACES]:
             cite = cite_passage(item.id, passage)
-            yield Span(kind="quote", text=passage.text, cites=(cite,), part=part.id, made=True)
+            yield Span(kind="quote", text=passage.text, references=(cite,), part=part.id, generated=True)
 
 
 def is_failed(part: Part, findings: Sequence[Finding]) -> bool:
@@ -80,4 +80,4 @@ def is_failed(part: Part, findings: Sequence[Finding]) -> bool:
 def to_span(quote: Quote, part: Part) -> Span:
     """Return a quote as a span of an answer."""
     cite = PassageReference(evidence=quote.evidence_id, passage=quote.passage_id, start=quote.start, end=quote.end)
-    return Span(kind="quote", text=quote.text, cites=(cite,), part=part.id, made=quote.is_generated)
+    return Span(kind="quote", text=quote.text, references=(cite,), part=part.id, generated=quote.is_generated)

@@ -60,7 +60,7 @@ _EN_ORDINAL = re.compile(
 
 def make_standalone(question: Question, corpus: Corpus) -> str:
     """Return the question so that it can be understood without the earlier turns."""
-    names, earlier = _latest_names(question.before.turns, corpus)
+    names, earlier = _latest_names(question.memory.turns, corpus)
     if not names or len(question.text) > MAX_FOLLOW_UP_CHARS:
         return question.text
     text = question.text.strip()
@@ -82,7 +82,7 @@ def find_unresolved(question: Question, corpus: Corpus) -> str:
     Return "" if there are none or if the question has a name.
     """
     text = question.text
-    if not question.before.turns or len(text) > MAX_FOLLOW_UP_CHARS or _first_name(text, corpus):
+    if not question.memory.turns or len(text) > MAX_FOLLOW_UP_CHARS or _first_name(text, corpus):
         return ""
     pronoun = _ZH_PRONOUN if has_han(text) else _EN_PRONOUN
     plain = to_simplified(text)

@@ -347,7 +347,7 @@ def select_quotes(
                 candidate.start,
                 candidate.end,
                 probability,
-                candidate.passage.made,
+                candidate.passage.generated,
             )
             scored.append(
                 _ScoredQuote(

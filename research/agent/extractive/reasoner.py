@@ -111,7 +111,7 @@ class ExtractiveReasoner:
             return _one_sentence_draft("notice", question, "digest.nothing")
         rewritten = question.text if question.text != original_text else ""
         if self._is_already_answered(question, parts):
-            return Plan(question=rewritten, recalled=True, parts=tuple(parts))
+            return Plan(question=rewritten, from_memory=True, parts=tuple(parts))
         if map_sources := sources_by_query_type("place", options):
             parts = merge_place_parts(question, parts)
         tasks = list(map_tasks(question, parts, map_sources, options))
@@ -203,7 +203,7 @@ class ExtractiveReasoner:
         alternatives = (self.alternative_tasks(question, plan, part, findings) for part in missing)
         attempts = [list(islice(tasks, MAX_ATTEMPTS_PER_PART)) for tasks in alternatives]
         # Each part's first attempt precedes any second one; parts not searched yet come first.
-        attempts.sort(key=lambda tasks: [bool(task.why) for task in tasks[:1]])
+        attempts.sort(key=lambda tasks: [bool(task.purpose) for task in tasks[:1]])
         interleaved = [task for row in zip_longest(*attempts) for task in row if task is not None]
         follow_ups = [
             task.model_copy(update={"id": f"{round_ + 1}.{n}", "round": round_ + 1})
@@ -259,11 +259,11 @@ class ExtractiveReasoner:
             forms = synonyms(without_subject(part), language)
             if forms:
                 query = " ".join([name_in_language(names, part.subject, language), *forms])
-                yield Task(id="", source="", query=query.strip(), part=part.id, subject=names, why=why)
+                yield Task(id="", source="", query=query.strip(), part=part.id, subject=names, purpose=why)
         if names:
             for language, _ in languages:
                 name = name_in_language(names, part.subject, language)
-                yield Task(id="", source="", query=name, part=part.id, subject=names, why="whole subject")
+                yield Task(id="", source="", query=name, part=part.id, subject=names, purpose="whole subject")
 
     async def write(
         self,
@@ -408,7 +408,7 @@ class ExtractiveReasoner:
         for part in plan.parts if not spans else ():
             spans.append(Span(kind="heading", text=part_label(part, plan), part=part.id))
             spans += self._part_spans(question, part, findings)
-        quoted = {cite.evidence for span in spans for cite in span.cites}
+        quoted = {cite.evidence for span in spans for cite in span.references}
         sampled = [e for f in findings for e in f.evidence if e.sample and e.id in quoted]
         for kind in dict.fromkeys(item.kind == "place" for item in sampled):
             key = "digest.sample places" if kind else "digest.sample"
@@ -425,7 +425,7 @@ class ExtractiveReasoner:
         if not rows:
             return []
         cells = {part.id: list(self._part_spans(question, part, findings)) for part in plan.parts}
-        cites = [cite for spans in cells.values() for span in spans for cite in span.cites]
+        cites = [cite for spans in cells.values() for span in spans for cite in span.references]
         passage_ids = {p.id for f in findings for e in f.evidence if e.kind != "place" for p in e.passages}
         if not cites or not all(cite.passage in passage_ids for cite in cites):
             return []
@@ -433,7 +433,7 @@ class ExtractiveReasoner:
         table = list(table_spans([part.text for part in rows[0]], named_rows))
         colon = message("mark.colon", question.language)
         for first, *rest in rows:
-            if not any(span.cites for part in (first, *rest) for span in cells[part.id]):
+            if not any(span.references for part in (first, *rest) for span in cells[part.id]):
                 notice = cells[first.id][0]
                 table.append(notice.model_copy(update={"text": f"{first.subject}{colon}{notice.text}"}))
         return table

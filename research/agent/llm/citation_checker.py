@@ -77,7 +77,7 @@ class ModelCitationChecker:
         try:
             chat = self._require_reasoner(options).check_chat(options)
             if is_yes_no_model(chat.spec):
-                return ModelVerdicts(rulings=tuple([await judge_claim(c, chat, emit) for c in claims]))
+                return ModelVerdicts(verdicts=tuple([await judge_claim(c, chat, emit) for c in claims]))
             output = await chat.ask_json(
                 lambda token_budget: prompts.check_prompt(question, claims, token_budget),
                 prompts.check_schema(len(claims)),
@@ -92,7 +92,7 @@ class ModelCitationChecker:
             rows.setdefault(row.number, row)
         judged = [_to_verdict(claim, rows[n]) for n, claim in enumerate(claims, 1) if n in rows]
         verdicts = tuple(item for item in judged if item)
-        return ModelVerdicts(rulings=verdicts, failures=() if rows else (_no_judgement_failure(chat),))
+        return ModelVerdicts(verdicts=verdicts, failures=() if rows else (_no_judgement_failure(chat),))
 
     async def rewrite_claims(
         self, question: Question, claims: Sequence[Claim], options: RunOptions, emit: EventEmitter

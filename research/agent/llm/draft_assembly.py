@@ -57,7 +57,7 @@ def build_draft(
     """Build a draft from a model's text, with notices on its ending, gaps and omitted material."""
     ending = describe_ending(reply, language)
     spans = [*parse_reply(reply, listing, findings), *ending.spans]
-    if not any(span.cites for span in spans):
+    if not any(span.references for span in spans):
         spans.insert(0, Span(kind="notice", text=message("draft.uncited", language)))
         spans += _quote_spans(findings)
     last_reflection = reflections[-1] if reflections else None
@@ -77,7 +77,7 @@ def build_draft(
                 f"{listing.shortened_count} were shortened",
             )
         )
-    return Draft(spans=tuple(spans), author=author, failures=tuple(failures), unwritten=ending.unwritten)
+    return Draft(spans=tuple(spans), author=author, failures=tuple(failures), placeholder=ending.placeholder)
 
 
 def omission_notices(listing: MaterialListing, author: str, language: Language) -> tuple[Span, ...]:
@@ -106,7 +106,7 @@ def describe_ending(reply: ModelReply, language: Language) -> Draft:
     if reply.error:
         notice = Span(kind="notice", text=message("draft.broken", language))
         failure = reply.error.to_failure("write")
-        return Draft(spans=(notice,), author="", failures=(failure,), unwritten=True)
+        return Draft(spans=(notice,), author="", failures=(failure,), placeholder=True)
     if reply.is_cut:
         notice = Span(kind="notice", text=message("draft.cut", language))
         return Draft(spans=(notice,), author="", failures=(_OUTPUT_LIMIT_FAILURE,))
@@ -120,7 +120,7 @@ def fallback_draft(language: Language, findings: Sequence[Finding], error: Servi
         spans=(notice, *_quote_spans(findings), *_unattributed_spans(language, findings)),
         author=message("draft.nobody", language),
         failures=(error.to_failure("write"),),
-        unwritten=True,
+        placeholder=True,
     )
 
 
@@ -137,7 +137,7 @@ def _quote_spans(findings: Sequence[Finding]) -> tuple[Span, ...]:
         first = passage_blocks(finding.evidence)[:QUOTES_PER_QUERY]
         if first:
             spans.append(Span(kind="heading", text=finding.task.query))
-        spans += (Span(kind="quote", text=block.text, cites=block.cites) for block in first)
+        spans += (Span(kind="quote", text=block.text, references=block.cites) for block in first)
     return tuple(spans)
 
 
@@ -156,7 +156,7 @@ def no_source_spans(language: Language, findings: Sequence[Finding]) -> tuple[Sp
 
 def _unattributed_spans(language: Language, findings: Sequence[Finding]) -> tuple[Span, ...]:
     """Return texts of a search model without any source, marked as such."""
-    unattributed = [f for f in findings if f.summary and not any(span.cites for span in f.summary)]
+    unattributed = [f for f in findings if f.summary and not any(span.references for span in f.summary)]
     spans: list[Span] = []
     for finding in unattributed:
         summary = "".join(span.text for span in finding.summary).strip()

@@ -85,7 +85,7 @@ class MaterialListing:
             shown.append((at, place, block))
             is_whole[blocks[n][2].key] = not is_too_long
         ids = {item.id for finding in findings for item in finding.evidence}
-        cited_passages = [cite for span in cited_spans for cite in span.cites if cite.evidence in ids]
+        cited_passages = [cite for span in cited_spans for cite in span.references if cite.evidence in ids]
         other_texts = [*titles, *(span.text for span in cited_spans)]
         names = _assign_handles([block for *_, block in shown], other_texts, cited_passages)
         texts: list[list[str]] = [[] for _ in groups]
@@ -119,7 +119,7 @@ def fit_material(
     remaining = (
         token_budget
         - build_prompt(MaterialListing()).token_count
-        - HANDLE_TOKENS * sum(len(span.cites) for span in cited_spans)
+        - HANDLE_TOKENS * sum(len(span.references) for span in cited_spans)
     )
     listing = MaterialListing.from_findings(
         findings, remaining, use_summaries=use_summaries, max_chars=max_chars, cited_spans=cited_spans
@@ -217,7 +217,7 @@ def _omitted_and_shortened(
 
 def _to_blocks(finding: Finding, use_summaries: bool, max_chars: int) -> Sequence[MaterialBlock]:
     is_grounded = any(p.origin == "grounding" for e in finding.evidence for p in e.passages)
-    if (is_grounded or use_summaries) and any(span.cites for span in finding.summary):
+    if (is_grounded or use_summaries) and any(span.references for span in finding.summary):
         return [SummaryBlock(finding.summary, finding.evidence)]
     return passage_blocks(finding.evidence, max_chars)
 
@@ -271,7 +271,7 @@ class SummaryBlock(MaterialBlock):
 
     @property
     def cites(self) -> tuple[PassageReference, ...]:
-        return tuple(dict.fromkeys(cite for span in self.spans for cite in span.cites))
+        return tuple(dict.fromkeys(cite for span in self.spans for cite in span.references))
 
     def shorten(self, token_budget: int, query_words: Mapping[str, float]) -> SummaryBlock:
         """Return the beginning, where such a text says the most."""
@@ -289,7 +289,8 @@ class SummaryBlock(MaterialBlock):
             if cite.evidence in sources
         ]
         text = "".join(
-            neutralise_handles(span.text) + "".join(f"[@{handles[cite]}]" for cite in span.cites) for span in self.spans
+            neutralise_handles(span.text) + "".join(f"[@{handles[cite]}]" for cite in span.references)
+            for span in self.spans
         )
         return "(as the search engine sums it up)\n" + text.strip() + "\n" + "\n".join(lines) + "\n"
 

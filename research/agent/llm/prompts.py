@@ -56,31 +56,33 @@ def join_blocks(*blocks: str) -> str:
 def question_block(question: Question, today: date) -> str:
     conversation = _conversation_block(question)
     text = f"Today is {today.isoformat()}.\n\n{conversation}Question:\n{fence('question', question.text)}"
-    if not question.added:
+    if not question.additions:
         return text
-    additions = fence("added", "\n".join(question.added))
+    additions = fence("added", "\n".join(question.additions))
     return f"{text}\n\nWhoever asks has added this since, which holds over the question:\n{additions}"
 
 
 def _conversation_block(question: Question) -> str:
     """Render the earlier turns of the conversation."""
-    memory = question.before
+    memory = question.memory
     if not memory.turns:
         return ""
-    lines = [f"Asked: {text}" for text in memory.asked]
+    lines = [f"Asked: {text}" for text in memory.earlier_questions]
     lines += [f"Asked: {turn.question}\nAnswered: {neutralise_handles(turn.answer)}" for turn in memory.turns]
     return f"Conversation so far:\n{fence('conversation', chr(10).join(lines))}\n\n"
 
 
 def shorten_conversation(question: Question, token_budget: int) -> Question:
     """Shorten or drop earlier answers until the conversation fits a quarter of the token budget."""
-    memory = question.before
+    memory = question.memory
     for max_chars in ANSWER_CHARS_STEPS:
         if estimate_tokens(_conversation_block(question)) <= token_budget // 4:
             break
         turns = tuple(turn.model_copy(update={"answer": turn.answer[:max_chars]}) for turn in memory.turns)
-        before = memory.model_copy(update={"turns": turns, "asked": memory.asked if max_chars else ()})
-        question = question.model_copy(update={"before": before})
+        before = memory.model_copy(
+            update={"turns": turns, "earlier_questions": memory.earlier_questions if max_chars else ()}
+        )
+        question = question.model_copy(update={"memory": before})
     return question
 
 
@@ -164,7 +166,7 @@ def plan_prompt(
     system = f"""{BASE_INSTRUCTIONS}
 
 Decide how the question is to be answered, and reply with JSON.
-{_FOLLOW_UP_INSTRUCTION if question.before.turns else ""}- "route": "direct" only for small talk, for questions about the text of the question itself, and \
+{_FOLLOW_UP_INSTRUCTION if question.memory.turns else ""}- "route": "direct" only for small talk, for questions about the text of the question itself, and \
 for what needs no facts that could be wrong or out of date, such as arithmetic; else "search".
 {_CLARIFICATION_INSTRUCTION if can_clarify else ""}- "sub_questions": what has to be known to answer, at most {MAX_PARTS}; empty if the route is "direct".
 {list_instructions}

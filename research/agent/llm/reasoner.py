@@ -193,7 +193,7 @@ class ModelReasoner:
         if not options.loops:  # nothing is searched, so the answer is the only call
             return Plan()
         fields = prompts.query_fields(options.sources, "queries")
-        can_clarify = options.clarify and not question.added
+        can_clarify = options.clarify and not question.additions
         try:
             chat = self.chat("plan", options)
         except ServiceError as error:
@@ -210,7 +210,7 @@ class ModelReasoner:
                     can_clarify=can_clarify,
                 ),
                 prompts.plan_schema(
-                    fields, options.queries, is_follow_up=bool(question.before.turns), can_clarify=can_clarify
+                    fields, options.queries, is_follow_up=bool(question.memory.turns), can_clarify=can_clarify
                 ),
                 _PlanOutput,
                 "plan",
@@ -227,13 +227,13 @@ class ModelReasoner:
                 author=str(chat.spec),
             )
         parts = output.text_list("sub_questions", prompts.MAX_PARTS, prompts.MAX_QUERY_CHARS)
-        standalone = one_line(output.question, MAX_QUESTION_CHARS) if question.before.turns else ""
+        standalone = one_line(output.question, MAX_QUESTION_CHARS) if question.memory.turns else ""
         return Plan(
             question=standalone if standalone != question.text else "",
-            recalled=output.route == "earlier" and bool(question.before.evidence),
+            from_memory=output.route == "earlier" and bool(question.memory.evidence),
             parts=tuple(Part(id=f"p{n}", subject="", text=t) for n, t in enumerate(parts, 1)),
             tasks=_to_tasks(output, fields, 1),
-            unclear=_to_clarification(output) if can_clarify else None,
+            clarification=_to_clarification(output) if can_clarify else None,
         )
 
     # Reflecting
@@ -349,7 +349,7 @@ class ModelReasoner:
             spans=(notice, *parse_model_markdown(reply.text, {}, {}), *ending.spans),
             author=str(chat.spec),
             failures=ending.failures,
-            unwritten=ending.unwritten,
+            placeholder=ending.placeholder,
         )
 
     def quote_findings(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:

@@ -209,7 +209,7 @@ def shorten_section(section: ReportSection, token_budget: int) -> ReportSection:
     """Return the section with as much of the beginning of its text as fits the budget."""
     spans, used = [], 0
     for span in section.spans:
-        used += estimate_tokens(span.text) + HANDLE_TOKENS * len(span.cites)
+        used += estimate_tokens(span.text) + HANDLE_TOKENS * len(span.references)
         if used > token_budget:
             break
         spans.append(span)
@@ -226,6 +226,6 @@ def render_spans(spans: Sequence[Span], listing: MaterialListing) -> str:
     for span in spans:
         if span.kind == "notice":  # notices are the program's, not part of the text
             continue
-        handles = [names.get((cite.evidence, cite.passage)) for cite in span.cites]
+        handles = [names.get((cite.evidence, cite.passage)) for cite in span.references]
         rendered.append(neutralise_handles(span.text) + "".join(f"[@{name}]" for name in handles if name))
     return "".join(rendered).strip()

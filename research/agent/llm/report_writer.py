@@ -150,7 +150,7 @@ class ReportWriter:
                 failures=(*section.failures, failure),
             )
         spans = [*parse_reply(reply, listing, findings)]
-        if not any(span.cites for span in spans):
+        if not any(span.references for span in spans):
             spans.insert(0, Span(kind="notice", text=message("draft.unchecked", question.language)))
         spans += omission_notices(listing, str(chat.spec), question.language)
         ending = describe_ending(reply, question.language)
@@ -213,7 +213,7 @@ class ReportWriter:
     ) -> Draft:
         """Write the preface; without a model there is none, and the report says so."""
         no_author = "" if any(s.author for s in sections) else message("draft.nobody", question.language)
-        if not any(span.cites for section in sections for span in section.spans):
+        if not any(span.references for section in sections for span in section.spans):
             return Draft(spans=(), author=no_author)
         try:
             chat = self._models.chat("write", options)
@@ -327,7 +327,7 @@ def _search_options(query: _QueryOutput, tools: Mapping[str, str]) -> dict[str, 
     dates = (text.strip() for text in (query.start_date, query.end_date))
     invalid = ", ".join(text[:40] for text in dates if text and _parse_date(text) is None)
     return {
-        "why": f"no date: {invalid}" if invalid else "",
+        "purpose": f"no date: {invalid}" if invalid else "",
         "tool": query.search_tool if query.search_tool in tools else "",
         "start": _parse_date(query.start_date),
         "end": _parse_date(query.end_date),

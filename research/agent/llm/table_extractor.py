@@ -109,7 +109,7 @@ class TableExtractor:
         except ServiceError as error:
             return Plan(failures=(error.to_failure("plan"),))
         rows = [
-            Row(id=f"r{n}", name=name, about=one_line(row.about, MAX_NAME_CHARS))
+            Row(id=f"r{n}", name=name, qualifier=one_line(row.about, MAX_NAME_CHARS))
             for n, row in enumerate(parse_rows(output.rows, _RowOutput)[:MAX_ROWS], 1)
             if (name := one_line(row.name, MAX_NAME_CHARS))
         ]
@@ -151,7 +151,7 @@ class TableExtractor:
             output = await chat.ask_json(build_prompt, _cells_schema(len(columns)), _CellsOutput, "write", emit)
         except ServiceError as error:
             failure = error.to_failure("write", query=row.name)
-            failed = {"row": row.id, "lack": "failed", "message": error.message, "failures": (failure,)}
+            failed = {"row": row.id, "missing_reason": "failed", "message": error.message, "failures": (failure,)}
             return tuple(Cell(column=column.id, **failed) for column in columns)
         author = str(chat.spec)
         outputs = parse_rows(output.cells, _CellOutput)
@@ -161,8 +161,8 @@ class TableExtractor:
         cells = []
         for n, column in enumerate(columns, 1):
             cell = Cell(row=row.id, column=column.id, author=author)
-            if len(name_choices) > 1 and not row.about:
-                cells.append(cell.model_copy(update={"lack": "which one", "choices": name_choices}))
+            if len(name_choices) > 1 and not row.qualifier:
+                cells.append(cell.model_copy(update={"missing_reason": "which one", "choices": name_choices}))
                 continue
             column_outputs = [one for one in outputs if one.column == n][:MAX_READINGS]
             readings = [r for one in column_outputs if (r := _to_reading(one, row, column, listing, evidence_by_id))]
@@ -170,7 +170,7 @@ class TableExtractor:
             missing_reason = "" if len(merged) == 1 else "differs" if merged else "not found"
             is_unproven = bool(column_outputs) and not readings
             note = message("tabled.unproven", question.language) if is_unproven else ""
-            update = {"readings": merged, "lack": missing_reason, "message": note}
+            update = {"readings": merged, "missing_reason": missing_reason, "message": note}
             cells.append(cell.model_copy(update=update))
         return tuple(cells)
 
@@ -203,7 +203,7 @@ def _to_reading(
     if is_supported and quoted_value is not None and column.type != "text":
         value = quoted_value  # in the source's own words
     cites = (cite.model_copy(update={"start": span[0], "end": span[1]}),)
-    return CellReading(value=value, quote=quote, cites=cites, status="quoted" if is_supported else "unclear")
+    return CellReading(value=value, quote=quote, references=cites, status="quoted" if is_supported else "unclear")
 
 
 def _is_about_row(row: Row, column: Column, quote: str, clause: str, title: str) -> bool:
@@ -297,7 +297,7 @@ of the material or behind that sentence.
 - "which": if the material speaks of different things of this name and nothing tells which is meant, what tells \
 them apart, one text each; else [].
 {language_instruction(question.language, "the values")}"""
-    about = f"{row.name}\n{row.about}".strip()
+    about = f"{row.name}\n{row.qualifier}".strip()
     lines = "\n".join(f"{n}. {_describe_column(column)}" for n, column in enumerate(columns, 1))
     user = join_blocks(
         question_block(question, today),

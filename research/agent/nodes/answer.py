@@ -90,7 +90,7 @@ async def compose_answer(
     answer = build_answer(question, draft, material, created_at, earlier)
     if plan.grid:
         answer = answer.model_copy(update={"cells": tuple(cells)})
-    if draft.unwritten:
+    if draft.placeholder:
         raise AnswerNotWrittenError(answer)
     return answer
 
@@ -110,7 +110,7 @@ async def _write_draft(
     try:
         async with context.budget.writing.enter():
             if plan.outline:
-                if earlier_report and sections and all(section.kept for section in sections):
+                if earlier_report and sections and all(section.carried_over for section in sections):
                     preface = earlier_report.preface
                 else:
                     sections_fingerprint = fingerprint(*(s.model_dump_json() for s in sections))
@@ -134,14 +134,14 @@ async def _write_draft(
 
 def _widened_search_notices(question: Question, findings: Sequence[Finding]) -> Iterator[Span]:
     """Yield notices on searches around a place that had to exceed the requested radius."""
-    widened = (f for f in findings if f.centre and f.centre.asked)
-    for finding in {f.centre: f for f in widened}.values():
+    widened = (f for f in findings if f.search_area and f.search_area.requested_radius)
+    for finding in {f.search_area: f for f in widened}.values():
         if finding.provider == "offline" and not finding.evidence:
             continue  # sample data prove no absence, as the finding states
-        centre, language = finding.centre, question.language
+        centre, language = finding.search_area, question.language
         assert centre is not None
         key = "answering.widened" if finding.evidence else "answering.nowhere"
-        distances = {"asked": format_distance(centre.asked), "far": format_distance(centre.radius)}
+        distances = {"asked": format_distance(centre.requested_radius), "far": format_distance(centre.radius)}
         text = message(key, language, place=centre.name, **distances)
         yield Span(kind="notice", text=text)
 
@@ -151,11 +151,11 @@ def _language_notices(question: Question, draft: Draft) -> Iterator[Span]:
 
     Quotes are ignored, as they are in the language of their sources.
     """
-    prose = "".join(span.text for span in draft.spans if span.kind == "text" and not span.made)
+    prose = "".join(span.text for span in draft.spans if span.kind == "text" and not span.generated)
     language = certain_language(_NON_PROSE.sub(" ", prose))
     if not language or language == question.language:
         return
-    if not _LANGUAGE_REQUESTS[language].search(question.asked or question.text):
+    if not _LANGUAGE_REQUESTS[language].search(question.original_text or question.text):
         yield Span(kind="notice", text=message("answering.unlike", question.language))
 
 
@@ -168,14 +168,14 @@ def build_answer(
 ) -> Answer:
     """Build an answer from a draft, with notes on failures and sample data."""
     answer = Answer(
-        title=question.asked or question.text,
+        title=question.original_text or question.text,
         language=question.language,
         author=draft.author,
         spans=(*_language_notices(question, draft), *draft.spans),
         failures=tuple(dict.fromkeys((*earlier_failures, *draft.failures))),
-        unwritten=draft.unwritten,
+        placeholder=draft.placeholder,
         suggestions=tuple(dict.fromkeys(f.suggestions for f in findings if f.suggestions))[:MAX_SUGGESTIONS],
-        made=created_at,
+        created=created_at,
     )
     sources = number_citations(answer, collect_evidence(findings)).sources
     return answer.model_copy(update={"sample": any(s.evidence.sample for s in sources)})

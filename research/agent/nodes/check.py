@@ -85,7 +85,7 @@ async def check_answer(
     Without a checker the answer stays as it is.
     """
     checker, options, repair = context.checker, context.options, context.repair_mode
-    if checker is None or answer.unwritten or not checker.is_available(options):
+    if checker is None or answer.placeholder or not checker.is_available(options):
         return answer
     registry = collect_evidence([*question.memory_findings, *findings])
     state = _CheckState(question, registry, checker, context, emit, {}, [])
@@ -101,7 +101,7 @@ async def check_answer(
     unchecked = sum(claim.key not in state.rulings for claim in claims)
     review = AnswerReview(
         author=checker.author(options) if claims else "",
-        rulings=tuple(state.rulings.values()),
+        verdicts=tuple(state.rulings.values()),
         unchecked=unchecked,
     )
     answer = answer.model_copy(update={"review": review})
@@ -153,7 +153,7 @@ async def _judge_claims(claims: Sequence[Claim], state: _CheckState) -> None:
     size = 1 if state.checker.is_single_claim_only(state.context.options) else BATCH_SIZE
     for verdicts in await _run_batches("check", claims, ModelVerdicts, ask, state, size):
         state.failures += verdicts.failures
-        state.rulings |= {item.key: item for item in verdicts.rulings if item.key in keys}
+        state.rulings |= {item.key: item for item in verdicts.verdicts if item.key in keys}
 
 
 async def _run_batches(
@@ -223,7 +223,7 @@ async def _repair_answer(answer: Answer, repair_mode: str, state: _CheckState) -
         answer, dropped = await _judge_rewritten(answer, rewritten, state)
         repairs = [r.model_copy(update={"after": ""}) if r.after in dropped else r for r in repairs]
     assert answer.review is not None
-    review = answer.review.model_copy(update={"repairs": tuple(repairs), "kept": len(changes.keys() - changed)})
+    review = answer.review.model_copy(update={"repairs": tuple(repairs), "unremovable": len(changes.keys() - changed)})
     return answer.model_copy(update={"review": review})
 
 
@@ -265,7 +265,7 @@ async def _judge_rewritten(answer: Answer, rewritten: set[str], state: _CheckSta
     ]
     await _judge_claims(_to_claims(_select_doubtful(own_sentences, cited), cited), state)
     assert answer.review is not None
-    review = answer.review.model_copy(update={"rulings": tuple(state.rulings.values())})
+    review = answer.review.model_copy(update={"verdicts": tuple(state.rulings.values())})
     answer = answer.model_copy(update={"review": review})
     cited = number_citations(answer, state.registry)
     judged = (await asyncio.to_thread(check_support, cited)).sentences
@@ -315,7 +315,7 @@ def _add_review_notice(answer: Answer, state: _CheckState, claim_count: int) -> 
     failures = tuple(dict.fromkeys(state.failures))
     judged = claim_count - review.unchecked
     lines = []
-    if claim_count and len(review.rulings):
+    if claim_count and len(review.verdicts):
         lines.append(translate("done", author=review.author, n=judged))
     if review.unchecked:
         lines.append(translate("unchecked", n=review.unchecked, why=translate(state.skip_reason or "quote")))
@@ -325,14 +325,14 @@ def _add_review_notice(answer: Answer, state: _CheckState, claim_count: int) -> 
         lines.append(translate("repaired", dropped=dropped, rewritten=rewritten))
     state.emit(
         CheckFinished(
-            rulings=len(review.rulings),
+            rulings=len(review.verdicts),
             repairs=len(review.repairs),
             unchecked=review.unchecked,
             failures=len(failures),
         )
     )
     if not (lines or failures):
-        return answer.model_copy(update={"review": None}) if not review.rulings else answer
+        return answer.model_copy(update={"review": None}) if not review.verdicts else answer
     notice = (Span(kind="notice", text=" ".join(lines)),) if lines else ()
     first = next((n for n, s in enumerate(answer.spans) if s.kind != "notice"), len(answer.spans))
     return answer.model_copy(

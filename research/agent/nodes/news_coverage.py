@@ -93,7 +93,9 @@ async def cover_news(
         earlier_coverage = earlier_report.answer.coverage if earlier_report.answer else None
         author = earlier_coverage.author if earlier_coverage else ""
         if earlier_coverage and author:  # a headline that it could not judge is not judged again
-            known_tones |= {story.headline: None if story.rough else story.tone for story in earlier_coverage.stories}
+            known_tones |= {
+                story.headline: None if story.tone_from_words else story.tone for story in earlier_coverage.stories
+            }
         coverage = apply_tones(
             coverage,
             HeadlineTones(tones=tuple(known_tones.get(s.headline) for s in coverage.stories), author=author),

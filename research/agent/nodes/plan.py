@@ -56,7 +56,7 @@ def standalone_question(question: Question, plan: Plan) -> Question:
     """Return the question as the plan has rewritten it to stand alone."""
     if not plan.question or plan.question == question.text:
         return question
-    return question.model_copy(update={"text": plan.question, "asked": question.text})
+    return question.model_copy(update={"text": plan.question, "original_text": question.text})
 
 
 def plan_from_question(question: Question, options: RunOptions) -> Plan:
@@ -85,7 +85,7 @@ def continuation_plan(report: Report, rounds: int) -> Plan:
 
 
 def _limit_plan(plan: Plan, question: Question, options: RunOptions) -> Plan:
-    if plan.recalled and question.before.evidence:
+    if plan.from_memory and question.memory.evidence:
         return plan.model_copy(update={"tasks": ()})
     question = standalone_question(question, plan)
     tasks = limit_tasks([keep_known_urls(task, question) for task in plan.tasks], options, known_keys=())
@@ -103,7 +103,7 @@ def _limit_plan(plan: Plan, question: Question, options: RunOptions) -> Plan:
         notes.append(message("planning.own words", question.language))
     parts = plan.parts or (Part(id="p1", subject="", text=question.text),)
     tasks = tuple(add_question_urls(tasks, question, options))
-    update = {"parts": parts, "tasks": tasks, "notes": tuple(notes), "recalled": False}
+    update = {"parts": parts, "tasks": tasks, "notes": tuple(notes), "from_memory": False}
     return plan.model_copy(update=update)
 
 
@@ -145,7 +145,7 @@ def build_edited_plan(rows: Iterable[PlanRow | DatedPlanRow], original: Plan) ->
             query=query,
             part=part.id if part else "",
             subject=required,
-            why="edited",
+            purpose="edited",
         )
         tasks.append(_set_search_options(task, search_options, original_tasks.get((query, source))))
     if is_shared:
@@ -190,7 +190,7 @@ def _build_edited_outline(rows: Iterable[PlanRow | DatedPlanRow], original: Plan
         original_task = original_tasks.get((part, query, source))
         task = Task(id="", source=source, query=query, part=part, subject=names.get(part, ()))
         task = _set_search_options(
-            task.model_copy(update={"why": original_task.why if original_task else "edited"}),
+            task.model_copy(update={"purpose": original_task.purpose if original_task else "edited"}),
             search_options,
             original_task,
         )

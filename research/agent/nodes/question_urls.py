@@ -20,7 +20,7 @@ def keep_known_urls(task: Task, question: Question) -> Task:
 
     Edited tasks stay unchanged.
     """
-    if task.why == "edited":
+    if task.purpose == "edited":
         return task
     typed_urls = {url_identity(address): address for address in _typed_urls(question)}
 
@@ -54,12 +54,14 @@ def add_question_urls(tasks: Sequence[Task], question: Question, options: RunOpt
 def _current_urls(question: Question) -> list[str]:
     """Return the URLs of this turn, and those that the rewritten question took from others."""
     typed = {url_identity(address): address for address in _typed_urls(question)}
-    current = find_urls("\n".join([question.asked, question.text, *question.added]))
+    current = find_urls("\n".join([question.original_text, question.text, *question.additions]))
     return list(dict.fromkeys(typed[key] for key in map(url_identity, current) if key in typed))
 
 
 def _typed_urls(question: Question) -> tuple[str, ...]:
     """Return the URLs that the user typed, in this turn or before."""
-    memory = question.before
+    memory = question.memory
     turns = (turn.question for turn in memory.turns)
-    return find_urls("\n".join([question.asked or question.text, *question.added, *memory.asked, *turns]))
+    return find_urls(
+        "\n".join([question.original_text or question.text, *question.additions, *memory.earlier_questions, *turns])
+    )

@@ -61,7 +61,7 @@ class EarlierReport:
     @property
     def memory(self) -> Memory:
         """The cited evidence as a memory, for functions that resolve citations; it has no turns."""
-        return Memory(evidence=tuple(self._cited_evidence(cite for s in self._spans for cite in s.cites)))
+        return Memory(evidence=tuple(self._cited_evidence(cite for s in self._spans for cite in s.references)))
 
     def new_findings(self, findings: Iterable[Finding]) -> list[Finding]:
         """Return the findings reduced to evidence that is new or newly published."""
@@ -81,7 +81,7 @@ class EarlierReport:
     def section_material(self, part_id: str, findings: Sequence[Finding], today: datetime) -> list[Finding]:
         """Return the findings for correcting a section: new evidence, and what its text cites."""
         section = self.section(part_id)
-        cited = tuple(self._cited_evidence(cite for span in section.spans for cite in span.cites))
+        cited = tuple(self._cited_evidence(cite for span in section.spans for cite in span.references))
         task = Task(id=f"0.{part_id}", round=0, source="memory", query=self.report.run.question, part=part_id)
         cited_findings = [Finding(task=task, evidence=cited, started=today, reused=True)] if cited else []
         return [*cited_findings, *self.new_findings(findings)]
@@ -142,5 +142,5 @@ def _search_key(task: Task) -> tuple[str, str, str]:
 
 def _publication_key(item: Evidence) -> tuple[date, float]:
     """Return the time of publication for comparison; unknown is the earliest."""
-    moment = item.moment.timestamp() if item.moment else 0.0
+    moment = item.published_at.timestamp() if item.published_at else 0.0
     return item.published or date.min, moment

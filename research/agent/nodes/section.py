@@ -64,7 +64,7 @@ async def write_section(
         if round_ == options.reflections:
             on_searched(findings)
         if earlier and section.spans and not earlier.new_findings(findings):
-            section = section.model_copy(update={"kept": True})
+            section = section.model_copy(update={"carried_over": True})
             break
         material = earlier.section_material(part_id, findings, now) if earlier else findings
         try:
@@ -96,7 +96,7 @@ async def write_section(
             break
     on_searched(findings)
     cites = _count_citations(section)
-    emit(SectionAdvanced(part=part_id, step="done", round=section.rounds, cites=cites, kept=section.kept))
+    emit(SectionAdvanced(part=part_id, step="done", round=section.rounds, cites=cites, kept=section.carried_over))
     return section, findings
 
 
@@ -148,7 +148,7 @@ def assemble_report(
         spans=tuple(spans),
         author=next(filter(None, authors), ""),
         failures=(*(f for s in sections for f in s.failures), *preface.failures),
-        unwritten=preface.unwritten,
+        placeholder=preface.placeholder,
     )
 
 
@@ -175,4 +175,4 @@ def select_new_tasks(tasks: Sequence[Task], findings: Sequence[Finding], options
 
 
 def _count_citations(section: ReportSection) -> int:
-    return sum(bool(span.cites) for span in section.spans)
+    return sum(bool(span.references) for span in section.spans)

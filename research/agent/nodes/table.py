@@ -87,7 +87,7 @@ async def fill_row(
     for tier in range(max((len(source_tiers(c, context.options)) for c in grid.columns), default=0)):
         await filler.search_tier(tier)
     cells = [filler.cells.get(c.id) or filler.not_found_cell(c) for c in grid.columns]
-    counts = Counter(cell.lack or "filled" for cell in cells)
+    counts = Counter(cell.missing_reason or "filled" for cell in cells)
     filled_count = counts["filled"] + counts["differs"]
     emit(RowAdvanced(row=row.id, step="done", filled=filled_count, cells=len(cells)))
     return cells, list(filler.findings.values())
@@ -114,7 +114,7 @@ class _RowFiller:
         query = column.model_dump_json(exclude={"id", "name"} if column.question else {"id"})
         # Only tiers so far: a table with more sources can continue from this result.
         sources = source_tiers(column, self.context.options)[: tier + 1]
-        key_parts = (self.row.name, self.row.about, query, repr(sources), self.question.language)
+        key_parts = (self.row.name, self.row.qualifier, query, repr(sources), self.question.language)
         return f"cell {fingerprint(*key_parts)}"
 
     async def restore_cells(self) -> None:
@@ -132,8 +132,8 @@ class _RowFiller:
         if text is None:
             return None
         cell = Cell.model_validate_json(text)
-        since = self.grid.since
-        if since and (cell.made is None or cell.made < since):
+        since = self.grid.fresh_after
+        if since and (cell.created is None or cell.created < since):
             return None
         await self.context.step_results.save_result(step, text)  # an update of this table needs it
         return cell.model_copy(update={"row": self.row.id, "column": column.id})
@@ -143,7 +143,7 @@ class _RowFiller:
         columns = [
             column
             for column in self.grid.columns
-            if not (cell := self.cells.get(column.id)) or cell.lack == "not found"
+            if not (cell := self.cells.get(column.id)) or cell.missing_reason == "not found"
             if len(source_tiers(column, self.context.options)) > tier
         ]
         if not columns:
@@ -159,7 +159,7 @@ class _RowFiller:
                 unread.append(column)
             else:
                 cell = self._empty_cell(column, *_missing_reason(findings_by_column[column.id]))
-                if cell.lack == "not found":
+                if cell.missing_reason == "not found":
                     await self._save_cell(column, tier, cell)
                 self._set_cell(cell)
         if unread:
@@ -205,8 +205,8 @@ class _RowFiller:
             return
         now = context.clock()
         for column, cell in zip(columns, cells, strict=True):
-            cell = cell.model_copy(update={"made": now})
-            if cell.lack not in ("failed", "limit"):
+            cell = cell.model_copy(update={"created": now})
+            if cell.missing_reason not in ("failed", "limit"):
                 await self._save_cell(column, tier, cell)
             self._set_cell(cell)
 
@@ -222,7 +222,9 @@ class _RowFiller:
 
     def _empty_cell(self, column: Column, missing_reason: MissingReason, error_message: str = "") -> Cell:
         now = self.context.clock()
-        return Cell(row=self.row.id, column=column.id, lack=missing_reason, message=error_message, made=now)
+        return Cell(
+            row=self.row.id, column=column.id, missing_reason=missing_reason, message=error_message, created=now
+        )
 
     def not_found_cell(self, column: Column) -> Cell:
         """Return the empty cell of a column that has none of the run's sources."""
@@ -259,7 +261,7 @@ def table_draft(grid: Grid, cells: Sequence[Cell], language: Language) -> Draft:
         for row in grid.rows
     )
     spans = table_spans([format_column_heading(c, c.unit, language) for c in grid.columns], rows)
-    generated = (span.model_copy(update={"made": True}) for span in spans)
+    generated = (span.model_copy(update={"generated": True}) for span in spans)
     return Draft(
         spans=(*generated, *_missing_cell_notices(cells, language)),
         author=next((cell.author for cell in cells if cell.author), message("draft.nobody", language)),
@@ -273,7 +275,7 @@ def _cell_spans(cell: Cell | None, column: Column, language: Language) -> Iterat
         return
     for n, reading in enumerate(cell.readings):
         text = escape_table_cell(format_cell(reading.value, language))
-        yield Span(kind="text", text=f"{' /' * (n > 0)} {text}", cites=reading.cites)
+        yield Span(kind="text", text=f"{' /' * (n > 0)} {text}", references=reading.references)
         if reading.status not in CHECKED_STATUSES:
             mark = message("report.unclear", language)
             yield Span(kind="text", text=f"{'' if language == 'zh' else ' '}{mark}")
@@ -281,7 +283,7 @@ def _cell_spans(cell: Cell | None, column: Column, language: Language) -> Iterat
 
 def _missing_cell_notices(cells: Sequence[Cell], language: Language) -> Iterator[Span]:
     """Yield a notice that counts the filled, empty and uncertain cells."""
-    counts = Counter(cell.lack for cell in cells if cell.lack)
+    counts = Counter(cell.missing_reason for cell in cells if cell.missing_reason)
     filled = sum(bool(cell.readings) for cell in cells)
     text = message("tabled.filled", language, filled=filled, cells=len(cells))
     for reason, n in counts.items():

@@ -34,7 +34,7 @@ def memory_from_client(turns: Sequence[tuple[str, str]]) -> Memory:
             Turn(question=_truncate(question, MAX_QUESTION_CHARS), answer=_truncate(answer, MAX_ANSWER_CHARS))
             for question, answer in turns[-MAX_TURNS:]
         ),
-        asked=tuple(_truncate(question, MAX_QUESTION_CHARS) for question, _ in earlier),
+        earlier_questions=tuple(_truncate(question, MAX_QUESTION_CHARS) for question, _ in earlier),
     )
 
 

@@ -338,8 +338,8 @@ class DatabaseAgent:
 
 def _find_shortfall(question: str, rows: QueryResult) -> str:
     """Return why a statement that ran should be written again, "" if it need not be."""
-    if rows.missed and (not rows.rows or rows.rows == ((0,),)):
-        return f"it finds nothing: {'; '.join(rows.missed)}"
+    if rows.unmatched_filters and (not rows.rows or rows.rows == ((0,),)):
+        return f"it finds nothing: {'; '.join(rows.unmatched_filters)}"
     requested = requested_count(question)
     limit = re.search(r"\bLIMIT (\d+)\s*$", rows.sql)
     if limit and 0 < len(rows.rows) == int(limit[1]) < requested:

@@ -160,7 +160,9 @@ class Database:
                 if not any(
                     (coverage.columns, coverage.known, coverage.rows) == (names, known, rows) for coverage in coverages
                 ):
-                    coverages.append(ColumnCoverage(columns=names, known=known, rows=rows, part=count_query.is_part))
+                    coverages.append(
+                        ColumnCoverage(columns=names, known=known, rows=rows, subquery=count_query.is_part)
+                    )
         return tuple(coverages)
 
     def _run_coverage_query(self, coverage_query: CoverageQuery) -> Iterator[tuple[str, int | None, int]]:

@@ -287,7 +287,7 @@ def _coverage_sentence(coverage: ColumnCoverage, outcome: Outcome, language: Lan
     columns = 2 if name.endswith(translate("coordinates")) else len(names)
     if coverage.known is None:
         return translate("uncounted", name=name, columns=columns)
-    kind = "areas" if outcome.subject else "part" if coverage.part else "all rows"
+    kind = "areas" if outcome.subject else "part" if coverage.subquery else "all rows"
     arguments = {"all": translate(kind, n=coverage.rows), "name": name, "columns": columns}
     if coverage.known:
         sentence = translate("known areas" if outcome.subject else "known rows", known=coverage.known, **arguments)

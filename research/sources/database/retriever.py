@@ -160,8 +160,8 @@ class DatabaseRetriever:
             seconds=round(time.monotonic() - begun, 4),
             provider=outcome.author,
             summary=_build_summary(outcome, evidence),
-            asked=(rows.sql,) if rows else (),
-            meant=outcome.restatement,
+            provider_queries=(rows.sql,) if rows else (),
+            interpreted_question=outcome.restatement,
             rows=rows,
             steps=outcome.steps,
             failures=outcome.failures,
@@ -233,7 +233,7 @@ def _outcome_message(outcome: Outcome) -> str:
 def _coverage_text(coverage: ColumnCoverage) -> str:
     """Describe for how many rows the compared columns are known."""
     count = f"{coverage.known} of {coverage.rows} rows" if coverage.known is not None else "not counted"
-    return f"{', '.join(map(_shorten_cell, coverage.columns))} known: {count}{' of a subquery' * coverage.part}"
+    return f"{', '.join(map(_shorten_cell, coverage.columns))} known: {count}{' of a subquery' * coverage.subquery}"
 
 
 def _build_summary(outcome: Outcome, evidence: tuple[Evidence, ...]) -> tuple[Span, ...]:
@@ -259,7 +259,7 @@ def _build_summary(outcome: Outcome, evidence: tuple[Evidence, ...]) -> tuple[Sp
         Span(
             kind="text",
             text=space * (n > 0) + _escape_markdown(text),
-            cites=(PassageReference(evidence=source.id, passage=cited.id, end=len(cited.text)),),
+            references=(PassageReference(evidence=source.id, passage=cited.id, end=len(cited.text)),),
         )
         for n, (text, source, cited) in enumerate(parts)
     )

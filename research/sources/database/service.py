@@ -196,7 +196,7 @@ class DatabaseService:
                 else replace(each, similar_values=values.find_values(each.table, each.column, each.text))
                 for each in unmatched
             ]
-        return rows.model_copy(update={"missed": tuple(map(_describe_unmatched, unmatched))})
+        return rows.model_copy(update={"unmatched_filters": tuple(map(_describe_unmatched, unmatched))})
 
     async def read_page(self, rows: QueryResult, page_number: int) -> tuple[QueryResult, bool]:
         """Read one page of rows of a statement that has run before.
@@ -214,7 +214,7 @@ class DatabaseService:
             ServiceError: the database cannot be used, or took too long.
         """
         database = await self._get_database()
-        part = RowRange((page_number - 1) * database.limits.max_rows, rows.most)
+        part = RowRange((page_number - 1) * database.limits.max_rows, rows.statement_limit)
         query = await asyncio.to_thread(database.check, rows.sql, part)
         try:
             result = await asyncio.to_thread(database.run, query)
@@ -405,9 +405,9 @@ def _to_rows(query: ValidatedQuery, result: ExecutionResult) -> QueryResult:
         types=result.types,
         rows=result.rows,
         truncated=result.is_truncated,
-        cut=result.shortened_cells,
+        shortened_cells=result.shortened_cells,
         seconds=result.duration_seconds,
-        most=query.own_limit,
+        statement_limit=query.own_limit,
     )
 
 

@@ -95,10 +95,10 @@ def apply_tones(coverage: NewsCoverage, tones: HeadlineTones) -> NewsCoverage:
     """Return the coverage with the given tones of its first stories; the others stay rough."""
     padded_tones = (*tones.tones, *(None for _ in coverage.stories[len(tones.tones) :]))
     stories = [
-        story.model_copy(update={"tone": tone, "rough": False}) if tone else story
+        story.model_copy(update={"tone": tone, "tone_from_words": False}) if tone else story
         for story, tone in zip(coverage.stories, padded_tones, strict=False)
     ]
-    author = tones.author if any(not story.rough for story in stories) else coverage.author
+    author = tones.author if any(not story.tone_from_words for story in stories) else coverage.author
     update = {"stories": tuple(stories), "author": author, "failures": tones.failures}
     return coverage.model_copy(update=update)
 
@@ -145,7 +145,7 @@ def add_changes(
             if a not in matched_old and expected_ids.intersection(_evidence_ids(group))
         ),
     ]
-    return coverage.model_copy(update={"compared": previous.run.id, "changes": tuple(changes)})
+    return coverage.model_copy(update={"compared_run": previous.run.id, "changes": tuple(changes)})
 
 
 def _cluster_evidence(evidence: Iterable[Evidence]) -> tuple[StoryCluster, ...]:
@@ -153,7 +153,7 @@ def _cluster_evidence(evidence: Iterable[Evidence]) -> tuple[StoryCluster, ...]:
 
 
 def _to_article(evidence: Evidence) -> Article:
-    moment, day = evidence.moment, evidence.published
+    moment, day = evidence.published_at, evidence.published
     return Article(
         url=evidence.url,
         title=evidence.title,

@@ -111,10 +111,10 @@ class NewsRetriever:
             message=join_notes(notes, _task_language(task)),
             started=started,
             provider=provider.name,
-            asked=(news.executed_query,) if news.executed_query else (),
-            lead=news.provider_summary,
+            provider_queries=(news.executed_query,) if news.executed_query else (),
+            provider_summary=news.provider_summary,
             pictures=news.pictures,
-            outside=tuple(outside),
+            outside_dates=tuple(outside),
             undated=undated,
             failures=news.failures,
         )
@@ -139,6 +139,6 @@ def _article_evidence(article: Article, retrieved: datetime) -> Evidence | None:
         url=address,
         retrieved=retrieved,
         published=published.date() if published else None,
-        moment=None if article.is_day_only else published,
+        published_at=None if article.is_day_only else published,
         passages=(Passage(id=fingerprint(address, text), text=text, end=len(text)),),
     )

@@ -64,9 +64,9 @@ def search_message(search_result: PlaceSearchResult, unlocated_count: int, langu
     # An empty sample does not prove absence.
     if not search_result.places and any(result.is_sample for result in search_result.results):
         return empty_sample_message(language)
-    if search_result.centre and search_result.centre.asked:
+    if search_result.centre and search_result.centre.requested_radius:
         reach = {
-            "asked": format_distance(search_result.centre.asked),
+            "asked": format_distance(search_result.centre.requested_radius),
             "far": format_distance(search_result.centre.radius),
         }
         parts.append(translate("wider" if search_result.places else "not wider", **reach))
@@ -250,11 +250,11 @@ def _route_fact(result: ToolResult, parsed: ParsedRoute, names: Mapping[str, str
     route = Route(
         origin=start,
         destination=end,
-        means=mode,
+        travel_mode=mode,
         metres=parsed.metres,
         seconds=parsed.seconds,
         line=parsed.line or endpoints(result),
-        direct=not parsed.line,
+        straight_line=not parsed.line,
         steps=steps,
     )
     numbered = (f"{n}. {step}" for n, step in enumerate(steps, 1))
@@ -292,7 +292,9 @@ def _distance_facts(result: ToolResult, names: Mapping[str, str], language: Lang
         route = None
         if mode == "straight":
             line = (parse_gcj02(origin), parse_gcj02(destination))
-            route = Route(origin=start, destination=end, means="straight", metres=metres, line=line, direct=True)
+            route = Route(
+                origin=start, destination=end, travel_mode="straight", metres=metres, line=line, straight_line=True
+            )
         yield _Fact(f"{start} → {end}", text, route)
 
 
@@ -308,18 +310,22 @@ def build_distance_table(distances: DistanceMatrix, fetched_at: datetime, langua
             if metres is not None:
                 sentences.append(
                     translate(
-                        "apart", means=translate(distances.means), start=start, end=end, far=format_distance(metres)
+                        "apart",
+                        means=translate(distances.travel_mode),
+                        start=start,
+                        end=end,
+                        far=format_distance(metres),
                     )
                 )
         rows.append(row)
-    title = translate("distances", means=translate(distances.means))
+    title = translate("distances", means=translate(distances.travel_mode))
     text = message("mark.semicolon", language).join(sentences)
-    locator = f"maps_distance {distances.means} {' '.join(distances.names)}"
+    locator = f"maps_distance {distances.travel_mode} {' '.join(distances.names)}"
     passages = (_build_passage(locator, title, text),)
     item = _make_evidence(title, locator, passages, language, fetched_at, "amap")
     cells = "\n".join("| " + " | ".join(map(_escape_cell, row)) + " |" for row in rows)
     cite = PassageReference(evidence=item.id, passage=item.passages[0].id, end=len(text))
-    return item, Span(kind="text", text=f"{title}\n\n{cells}\n", cites=(cite,), made=True)
+    return item, Span(kind="text", text=f"{title}\n\n{cells}\n", references=(cite,), generated=True)
 
 
 def _escape_cell(text: str) -> str:

@@ -69,7 +69,7 @@ async def measure_distance_matrix(tools: MapTools, places: Sequence[Place]) -> D
     rows = list(zip(*columns, strict=True))
     return DistanceMatrix(
         names=tuple(place.name for place in places),
-        means=mode,
+        travel_mode=mode,
         metres=tuple(tuple(metres for metres, _ in row) for row in rows),
         seconds=tuple(tuple(seconds for _, seconds in row) for row in rows),
     )
@@ -106,11 +106,11 @@ async def _build_leg(tools: MapTools, start: Place, end: Place, mode: MeasuredMo
     return Route(
         origin=start.name,
         destination=end.name,
-        means=mode,
+        travel_mode=mode,
         metres=parsed.metres,
         seconds=parsed.seconds,
         line=parsed.line or (_place_point(start), _place_point(end)),
-        direct=not parsed.line,
+        straight_line=not parsed.line,
         steps=tuple(step.text for step in parsed.steps if step.text),
     )
 
@@ -119,10 +119,10 @@ def _straight_leg(start: Place, end: Place) -> Route:
     return Route(
         origin=start.name,
         destination=end.name,
-        means="straight",
+        travel_mode="straight",
         metres=round(_straight_distance(start, end)),
         line=(_place_point(start), _place_point(end)),
-        direct=True,
+        straight_line=True,
     )
 
 

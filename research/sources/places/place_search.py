@@ -201,7 +201,7 @@ async def search_around(
         if result.places or result.unlocated_count:
             break
     requested_radius = radius if metres > radius else 0
-    centre = SearchArea(name=name, lng=point.lng, lat=point.lat, radius=metres, asked=requested_radius)
+    centre = SearchArea(name=name, lng=point.lng, lat=point.lat, radius=metres, requested_radius=requested_radius)
     return PlaceSearchResult(rank_places(result.places, metres), centre, results)
 
 

@@ -306,8 +306,8 @@ class PlacesRetriever:
             started=started,
             seconds=round(seconds, 4),
             provider="offline" if is_sample else service.name,
-            centre=search_result.centre,
-            along=search_result.circles,
+            search_area=search_result.centre,
+            route_areas=search_result.circles,
             summary=tuple(summary),
             failures=(*failures, *search_result.failures),
         )

@@ -131,7 +131,7 @@ class MapToolRunner:
         first = circles[0]
         requested_radius = 0 if first.places or first.unlocated_count else int(first.arguments["radius"])
         requested_radius = requested_radius if requested_radius < radius else 0
-        return SearchArea(name=name, lng=point.lng, lat=point.lat, radius=radius, asked=requested_radius)
+        return SearchArea(name=name, lng=point.lng, lat=point.lat, radius=radius, requested_radius=requested_radius)
 
 
 def _summarise_result(result: ToolResult) -> dict[str, Any]:

@@ -145,7 +145,7 @@ def parse_source(chunk: Any, retrieved: datetime) -> Evidence | None:
             url=address,
             locator=locator,
             retrieved=retrieved,
-            expires=is_redirect,
+            url_expires=is_redirect,
         )
     return None
 
@@ -187,7 +187,7 @@ def _build_spans(text: str, segments: Sequence[_PlacedSegment]) -> tuple[Span, .
             ends.setdefault(segment.end, {})[source_id, passage] = reference
     spans, position = [], 0
     for end in sorted(ends):
-        spans.append(Span(kind="text", text=text[position:end], cites=tuple(ends[end].values())))
+        spans.append(Span(kind="text", text=text[position:end], references=tuple(ends[end].values())))
         position = end
     if position < len(text):
         spans.append(Span(kind="text", text=text[position:]))

@@ -109,7 +109,7 @@ class WebRetriever:
             seconds=round(time.monotonic() - start_time, 4),
             provider=provider.name,
             summary=result.summary,
-            asked=result.executed_queries,
+            provider_queries=result.executed_queries,
             suggestions=result.suggestions,
             failures=(*failures, *result.failures),
         )
@@ -165,7 +165,7 @@ class WebRetriever:
 
         Addresses that lead through the search service's redirects are not followed.
         """
-        chosen = [item for item in result.evidence if item.url and not item.expires][: self._pages_per_search]
+        chosen = [item for item in result.evidence if item.url and not item.url_expires][: self._pages_per_search]
         results = await asyncio.gather(*(self._read_page(item, query, timeout_seconds) for item in chosen))
         enriched = {item.id: item for item, _ in results}
         failures = [failure for _, failure in results if failure]

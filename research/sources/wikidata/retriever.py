@@ -200,7 +200,7 @@ def _entity_evidence(
                 text=fact,
                 end=len(fact),
                 heading=property_.label(language),
-                made=True,
+                generated=True,
             )
             for property_, fact in facts[:MAX_FACTS]
         ),

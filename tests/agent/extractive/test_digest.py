@@ -63,8 +63,8 @@ def verbatim(library: Library, digested: Digested) -> None:
         for passage in item.passages
     }
     for span in digested.spans:
-        assert not span.cites or span.kind == "quote" or span.text.startswith(" “")
-        for cite in span.cites:
+        assert not span.references or span.kind == "quote" or span.text.startswith(" “")
+        for cite in span.references:
             name, passage = passages[cite.evidence, cite.passage]
             assert passage.text[cite.start : cite.end] == html.unescape(span.text).strip(" “”")
             assert documents[name][passage.start : passage.end] == passage.text
@@ -296,10 +296,10 @@ async def test_a_part_without_a_quote_is_tried_in_the_other_language_then_with_s
 ) -> None:
     digested = await digest(library, "颐和园停车", loops=6)
     tried = [task for reflection in digested.reflections for task in reflection.follow_ups]
-    reasons = list(dict.fromkeys(task.why for task in tried))
+    reasons = list(dict.fromkeys(task.purpose for task in tried))
     assert reasons == ["other language", "synonyms", "whole subject"]
-    assert "停车场" in next(task.query for task in tried if task.why == "synonyms")
-    foreign = next(task.query for task in tried if task.why == "other language")
+    assert "停车场" in next(task.query for task in tried if task.purpose == "synonyms")
+    foreign = next(task.query for task in tried if task.purpose == "other language")
     assert "Summer Palace" in foreign
     assert "parking" in foreign
     assert all("颐和园" in task.subject for task in tried)
@@ -317,7 +317,7 @@ async def test_without_documents_in_the_other_language_it_is_not_tried(tmp_path:
         own.set_sample_enabled(False)
         list(own.add_files([("a.md", "# 石塔\n\n石塔很高，石塔在山上。\n".encode())]))
         digested = await digest(own, "石塔的门票", loops=6)
-        whys = {task.why for r in digested.reflections for task in r.follow_ups}
+        whys = {task.purpose for r in digested.reflections for task in r.follow_ups}
         assert "other language" not in whys
         assert "synonyms" in whys
     finally:
@@ -365,9 +365,9 @@ async def test_a_question_without_a_telling_word_is_answered_with_what_to_write(
     draft = await ExtractiveReasoner(library).plan(asked, RunOptions(), ignore_event)
     assert isinstance(draft, Draft)
     (span,) = draft.spans
-    assert (span.kind, span.cites, asked.language) == ("notice", (), language)
+    assert (span.kind, span.references, asked.language) == ("notice", (), language)
     assert has_han(span.text) == has_han(draft.author) == (language == "zh")
-    assert not draft.unwritten
+    assert not draft.placeholder
 
 
 async def test_a_question_with_a_word_to_look_up_is_not_answered_without_looking(

@@ -13,7 +13,7 @@ from tests.tables import each_row
 def asked(text: str, *earlier: str) -> Question:
     language = "zh" if any("\u4e00" <= char <= "\u9fff" for char in text) else "en"
     turns = tuple(Turn(question=question, answer="1. 雷峰塔 2. 断桥") for question in earlier)
-    return Question(text=text, language=language, before=Memory(turns=turns))
+    return Question(text=text, language=language, memory=Memory(turns=turns))
 
 
 @each_row(
@@ -65,7 +65,7 @@ async def test_what_nothing_before_resolves_is_asked_back(
     made = await ExtractiveReasoner(library).plan(question, RunOptions(sources=("library",)), ignore_event)
     assert isinstance(made, Draft)
     (span,) = made.spans
-    assert (span.kind, span.cites) == ("missing", ())
+    assert (span.kind, span.references) == ("missing", ())
     assert pointer in span.text
 
 

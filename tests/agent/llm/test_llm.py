@@ -166,7 +166,7 @@ async def test_a_direct_answer_can_cite_nothing(llm: ModelReasoner, gemini: Fake
     says(gemini, "plan", {"route": "direct", "answer": answer})
     draft = await llm.plan(EN, WEB, ignore_event)
     assert isinstance(draft, Draft)
-    assert not any(span.cites for span in draft.spans)
+    assert not any(span.references for span in draft.spans)
     assert not PLAIN.search(text(draft))
     assert sum(span.unsourced for span in draft.spans) == 4
 
@@ -455,7 +455,7 @@ async def test_an_insufficient_reflection_without_queries_goes_to_the_answer_wit
     draft = await written(llm, question=ZH, reflections=[reflection])
     assert (draft.spans[-1].kind, draft.spans[-1].text) == ("missing", "仍然缺少：还缺高度。")
     assert "Known to be missing:" in gemini.log[-1].prompt
-    assert any(span.cites for span in draft.spans)
+    assert any(span.references for span in draft.spans)
 
 
 async def test_a_gap_that_was_searched_for_since_is_not_called_open(llm: ModelReasoner, gemini: FakeGemini) -> None:
@@ -471,11 +471,11 @@ async def test_a_gap_that_was_searched_for_since_is_not_called_open(llm: ModelRe
 async def test_an_answer_cites_what_its_handles_mean(llm: ModelReasoner, gemini: FakeGemini) -> None:
     heard: list[Any] = []
     draft = await written(llm, heard=heard)
-    cites = {cite for span in draft.spans for cite in span.cites}
+    cites = {cite for span in draft.spans for cite in span.references}
     assert {cite.evidence for cite in cites} == {item.id for item in FOUND.evidence}
     assert not any(span.unsourced for span in draft.spans)
     assert "[@" not in text(draft)
-    assert (draft.author, draft.failures, draft.unwritten) == ("gemini:gemini-3.8-flash", (), False)
+    assert (draft.author, draft.failures, draft.placeholder) == ("gemini:gemini-3.8-flash", (), False)
     handles = next(data["handles"] for kind, data in heard if kind == "draft_started")
     assert set(re.findall(r"\[@(\w+)\]", gemini.log[-1].prompt)) - {"handle"} == set(handles)
     assert {tuple(ids) for ids in handles.values()} == {(c.evidence, c.passage) for c in cites}
@@ -507,8 +507,8 @@ async def test_an_invented_source_is_shown_as_none(llm: ModelReasoner, gemini: F
     gemini.brain.answer = lambda prompt: f"It is old {mark}. It was built in 1925 {real(prompt)}. It is red."
     draft = await written(llm)
     first, second, _ = draft.spans
-    assert (first.unsourced, first.cites) == (True, ())
-    assert (second.unsourced, len(second.cites)) == (False, 1)
+    assert (first.unsourced, first.references) == (True, ())
+    assert (second.unsourced, len(second.references)) == (False, 1)
     assert kinds(draft) == ["text"] * 3
     assert "made.up" not in text(draft) and "beef" not in text(draft)
     assert not PLAIN.search(text(draft))
@@ -529,7 +529,7 @@ async def test_the_address_of_a_gathered_source_means_that_source(llm: ModelReas
     item = FOUND.evidence[1]
     gemini.brain.answer = f"It is 66 m high ({item.url}). See also [Site 2]({item.url}?utm_source=x)."
     draft = await written(llm)
-    assert {cite.evidence for span in draft.spans for cite in span.cites} == {item.id}
+    assert {cite.evidence for span in draft.spans for cite in span.references} == {item.id}
     assert not any(span.unsourced for span in draft.spans)
     assert "https" not in text(draft)
 
@@ -545,7 +545,7 @@ async def test_an_answer_without_citations_says_so_and_shows_the_evidence(
     answer = build_answer(EN, draft, [FOUND], NOW)
     quotes = [span for span in numbered(answer) if span.span.kind == "quote"]
     assert [span.numbers for span in quotes] == [(1,), (2,), (3,)]
-    assert not draft.unwritten
+    assert not draft.placeholder
 
 
 def numbered(answer: Answer) -> Sequence[Any]:
@@ -572,7 +572,7 @@ async def test_hostile_material_is_data(llm: ModelReasoner, gemini: FakeGemini) 
     assert "[@beef]" not in prompt and "[@0000]" not in prompt
     assert "IGNORE" not in prompt.split("<<<material", 1)[0]
     model = [span for span in draft.spans if span.kind == "text"]
-    assert not any(span.cites for span in model)
+    assert not any(span.references for span in model)
     assert "evil.example" not in text(draft)
 
 
@@ -594,7 +594,7 @@ async def test_without_anything_to_cite_no_answer_is_written(
     draft = await written(llm, findings)
     assert kinds(draft) == ["missing"]
     assert draft.spans[0].text.startswith(words)
-    assert (gemini.log, draft.unwritten) == ([], False)
+    assert (gemini.log, draft.placeholder) == ([], False)
 
 
 async def test_a_text_that_came_without_sources_is_shown_as_one(llm: ModelReasoner, gemini: FakeGemini) -> None:
@@ -604,7 +604,7 @@ async def test_a_text_that_came_without_sources_is_shown_as_one(llm: ModelReason
     draft = await written(llm, [bare])
     assert kinds(draft) == ["missing", "notice", "heading", "text", "notice"]
     said = draft.spans[3]
-    assert (said.unsourced, said.cites) == (True, ())
+    assert (said.unsourced, said.references) == (True, ())
     assert said.text.startswith("It is old") and not PLAIN.search(said.text)
     assert draft.spans[4].text.endswith("Site 1")
     assert gemini.log == []
@@ -617,7 +617,7 @@ async def test_with_no_round_allowed_the_model_answers_alone_and_that_is_said(
     draft = await written(llm, [], options=RunOptions(sources=("web",), loops=0))
     assert kinds(draft)[:2] == ["notice", "text"]
     assert "without sources" in draft.spans[0].text
-    assert not any(span.cites for span in draft.spans)
+    assert not any(span.references for span in draft.spans)
     assert draft.spans[1].unsourced
 
 
@@ -631,9 +631,9 @@ async def test_an_answer_that_cannot_be_written_is_replaced_by_what_was_found(
     gemini.fail("write", fault)
     draft = await written(llm)
     assert kinds(draft) == ["notice", "heading", "quote", "quote", "quote"]
-    assert draft.unwritten
+    assert draft.placeholder
     assert [failure.stage for failure in draft.failures] == ["write"]
-    assert all(span.cites for span in draft.spans if span.kind == "quote")
+    assert all(span.references for span in draft.spans if span.kind == "quote")
 
 
 @pytest.mark.parametrize("fault", ["midreset", "midclose", "midend", "miderror"])
@@ -642,7 +642,7 @@ async def test_an_answer_that_broke_off_is_kept_and_said_to_be_incomplete(
 ) -> None:
     gemini.fail("write", fault)
     draft = await written(llm)
-    assert draft.unwritten
+    assert draft.placeholder
     assert any("broke off" in span.text for span in draft.spans if span.kind == "notice")
     assert text(draft).startswith("## When was the tower built")
     assert [failure.stage for failure in draft.failures] == ["write"]
@@ -653,7 +653,7 @@ async def test_an_answer_at_the_limit_of_output_is_marked_as_cut(llm: ModelReaso
     draft = await written(llm, question=ZH)
     assert "答案未写完：模型达到了输出上限。" in [span.text for span in draft.spans]
     assert [(f.stage, f.reason) for f in draft.failures] == [("write", "cut off")]
-    assert not draft.unwritten
+    assert not draft.placeholder
 
 
 async def test_what_had_no_room_in_the_prompt_is_counted(
@@ -681,7 +681,7 @@ async def test_where_nothing_at_all_has_room_that_is_said_and_not_that_nothing_w
     draft = await written(llm, [found("tower", "x" * 900)], question=endless, options=options)
     assert kinds(draft) == ["notice", "heading", "quote"]
     assert [(f.reason, f.hint) for f in draft.failures] == [("cut off", "context")]
-    assert (draft.unwritten, local.log) == (True, [])
+    assert (draft.placeholder, local.log) == (True, [])
 
 
 SOURCES = [f"Fact {n}: " + "It is told at length. " * 90 for n in range(40)]
@@ -705,7 +705,7 @@ async def test_an_answer_from_a_part_of_the_material_says_what_was_left_out(
     draft = await written(llm, [wide], question=question, options=options, heard=heard)
     (notice,) = [span.text for span in draft.spans if span.kind == "notice"]
     assert re.fullmatch(words, notice)
-    assert any(span.cites for span in draft.spans)
+    assert any(span.references for span in draft.spans)
     assert [f.hint for f in draft.failures] == ["context"]
     assert [call.fault for call in gemini.log] == ["too long", ""]
     whole, part = [data["handles"] for kind, data in heard if kind == "draft_started"]
@@ -727,7 +727,7 @@ async def test_a_reflection_and_a_summary_are_made_of_a_part_where_there_is_litt
     options = RunOptions(sources=("web",), model="gemini:short-reflection")
     reflection = await llm.reflect(EN, Plan(), [wide], options, 1, ignore_event)
     assert (reflection.failures, gemini.calls()) == ((), 2)
-    assert any(span.cites for span in await llm.summarise("tower", items, ignore_event))
+    assert any(span.references for span in await llm.summarise("tower", items, ignore_event))
     assert [call.fault for call in gemini.log].count("too long") <= 2
 
 
@@ -744,10 +744,10 @@ async def test_a_summary_that_reached_the_limit_shows_no_half_of_a_handle(
 async def test_a_long_conversation_leaves_room_for_the_answer(llm: ModelReasoner, local: FakeOllama) -> None:
     local.reset()
     turns = tuple(Turn(question="塔有多高？", answer="它有六十六米高。" * 180) for _ in range(2))
-    question = Question(text="它呢？", language="zh", before=Memory(turns=turns))
+    question = Question(text="它呢？", language="zh", memory=Memory(turns=turns))
     options = RunOptions(sources=("web",), model="ollama:qwen3:8b")
     draft = await written(llm, question=question, options=options)
-    assert any(span.cites for span in draft.spans)
+    assert any(span.references for span in draft.spans)
     assert local.calls("write") == 1
 
 
@@ -795,7 +795,7 @@ async def test_a_model_of_a_run_that_is_no_name_is_refused_where_it_would_be_use
     for failures in (reflection.failures, draft.failures):
         assert [(f.reason, f.hint) for f in failures] == [("refused", "model")]
         assert repr(model.strip()) in failures[0].message
-    assert draft.unwritten and "quote" in kinds(draft)
+    assert draft.placeholder and "quote" in kinds(draft)
     assert gemini.log == []
 
 

@@ -66,7 +66,7 @@ def finding(query: str, *found: Evidence, **more: Any) -> Finding:
 def grounded(query: str, item: Evidence, *texts: str) -> Finding:
     """What a search model wrote, each sentence with its source."""
     cites = [PassageReference(evidence=item.id, passage=p.id, end=p.end) for p in item.passages]
-    spans = (Span(kind="text", text=t, cites=(c,)) for t, c in zip(texts, cites, strict=True))
+    spans = (Span(kind="text", text=t, references=(c,)) for t, c in zip(texts, cites, strict=True))
     return finding(query, item, summary=tuple(spans))
 
 
@@ -193,7 +193,7 @@ def test_no_example_is_a_handle_that_could_be_real() -> None:
     assert examples
     for example in examples:
         (span,) = parse_model_markdown(example, everything, {})
-        assert (span.cites, span.unsourced) == ((), True)
+        assert (span.references, span.unsourced) == ((), True)
 
 
 def test_a_gap_is_told_with_when_it_was_one() -> None:
@@ -316,7 +316,7 @@ def test_each_handle_cites_its_passage_when_a_model_copies_it() -> None:
     listing = MaterialListing.from_findings(many(30), ROOM)
     for handle, cite in listing.handles.items():
         (span,) = parse_model_markdown(f"So it is said [@{handle}].", listing.handles, {})
-        assert (span.cites, span.unsourced) == ((cite,), False)
+        assert (span.references, span.unsourced) == ((cite,), False)
 
 
 def test_a_text_of_two_sources_stands_once_with_a_handle_for_each() -> None:
@@ -373,8 +373,8 @@ def test_no_handle_in_outside_text_is_valid_whoever_copies_it(dress: Callable[[s
         evil = grounded("q", item, text) if as_written else finding("q", item)
         listing = MaterialListing.from_findings([honest, evil], ROOM)
         guessed = {**guessed, **listing.handles}
-        assert not any(span.cites for span in parse_model_markdown(text, listing.handles, {}))
-        assert not any(span.cites for span in parse_model_markdown(neutralise_handles(text), listing.handles, {}))
+        assert not any(span.references for span in parse_model_markdown(text, listing.handles, {}))
+        assert not any(span.references for span in parse_model_markdown(neutralise_handles(text), listing.handles, {}))
         assert len(listing.handles) == 3
         text = "Free entry! " + " ".join(dress(handle) for handle in guessed)
     assert len(guessed) > 3
@@ -482,7 +482,7 @@ def test_what_a_text_cites_already_keeps_its_handles_where_its_passages_have_no_
     found = many(10)
     cite = MaterialListing.from_findings(found, ROOM).handles.popitem()[1]
     spans = [
-        Span(kind="text", text="So it is.", cites=(cite,)),
+        Span(kind="text", text="So it is.", references=(cite,)),
         Span(kind="text", text="dead beef"),
     ]
     listing = MaterialListing.from_findings(found, 0, cited_spans=spans)
@@ -491,13 +491,13 @@ def test_what_a_text_cites_already_keeps_its_handles_where_its_passages_have_no_
 
 def test_a_long_conversation_leaves_most_of_a_short_prompt_to_the_rest() -> None:
     turns = tuple(Turn(question="塔有多高？" * 30, answer="它有六十六米高。" * 180) for _ in range(2))
-    before = Memory(turns=turns, asked=("它在哪里？" * 30,) * 8)
-    question = Question(text="它呢？", language="zh", before=before)
+    before = Memory(turns=turns, earlier_questions=("它在哪里？" * 30,) * 8)
+    question = Question(text="它呢？", language="zh", memory=before)
     assert prompts.shorten_conversation(question, 200_000) is question
     for room in (24_000, 6_000, 3_000):
         short = prompts.shorten_conversation(question, room)
         assert estimate_tokens(prompts.question_block(short, TODAY)) < room // 4 + 100
-        assert len(short.before.turns) == 2
+        assert len(short.memory.turns) == 2
 
 
 def test_the_prompt_says_how_much_had_no_room() -> None:

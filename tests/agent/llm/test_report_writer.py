@@ -112,7 +112,7 @@ async def test_without_a_model_the_outline_is_empty_and_says_why(llm: ModelReaso
 async def test_a_section_cites_what_was_found_for_it(llm: ModelReasoner) -> None:
     finding = found("The tower opens on Monday.", "It was closed for three years.")
     section = await llm.write_section(TOPIC, PLAN, ReportSection(part="s1"), [finding], NEWS, ignore_event)
-    cited = {cite.evidence for span in section.spans for cite in span.cites}
+    cited = {cite.evidence for span in section.spans for cite in span.references}
     assert cited == {item.id for item in finding.evidence}
     assert section.author.startswith("gemini:")
 
@@ -137,15 +137,15 @@ async def test_a_section_keeps_its_text_when_it_cannot_be_put_right(llm: ModelRe
     assert second.spans == first.spans
     assert [failure.reason for failure in second.failures] == ["refused"]
     none = await llm.write_section(TOPIC, PLAN, ReportSection(part="s1"), [finding], NEWS, ignore_event)
-    assert [span.kind for span in none.spans if span.cites] == ["quote"]
+    assert [span.kind for span in none.spans if span.references] == ["quote"]
 
 
 async def test_what_stands_before_the_sections_cites_what_they_cite(llm: ModelReasoner) -> None:
     finding = found("The tower opens on Monday.")
     section = await llm.write_section(TOPIC, PLAN, ReportSection(part="s1"), [finding], NEWS, ignore_event)
     head = await llm.write_preface(TOPIC, PLAN, [section], [finding], NEWS, ignore_event)
-    assert {c.evidence for s in head.spans for c in s.cites} <= {finding.evidence[0].id}
-    assert any(span.cites for span in head.spans)
+    assert {c.evidence for s in head.spans for c in s.references} <= {finding.evidence[0].id}
+    assert any(span.references for span in head.spans)
 
 
 async def test_nothing_stands_before_sections_that_found_nothing(llm: ModelReasoner, gemini: FakeGemini) -> None:
@@ -164,7 +164,7 @@ async def test_a_section_of_a_part_of_the_material_says_what_was_left_out(
     section = await llm.write_section(TOPIC, PLAN, ReportSection(part="s1"), [finding], NEWS, ignore_event)
     (notice,) = [span.text for span in section.spans if span.kind == "notice"]
     assert "of 30 sources were left out, the least relevant first" in notice
-    assert any(span.cites for span in section.spans)
+    assert any(span.references for span in section.spans)
     assert section.failures == ()
     later = found("Tickets cost 5 yuan.", query="tickets")
     await llm.write_section(TOPIC, PLAN, section, [finding, later], NEWS, ignore_event)
@@ -182,7 +182,7 @@ async def test_what_stands_before_long_sections_is_written_of_their_beginnings(
     gemini.log.clear()
     gemini.context, gemini.wording = 8_192, "zhipu"
     head = await llm.write_preface(TOPIC, PLAN, [long, long], [finding], NEWS, ignore_event)
-    assert any(span.cites for span in head.spans)
+    assert any(span.references for span in head.spans)
     assert gemini.log[-1].prompt.count("[…]") == 2
     judged = await llm.reflect_on_section(TOPIC, PLAN, long, [finding], NEWS, 1, ignore_event)
     assert judged.failures == ()

@@ -103,8 +103,8 @@ async def test_a_quote_that_stands_nowhere_fills_nothing(llm: ModelReasoner, gem
     height, opened = await cells(
         llm, gemini, {"column": 1, "value": "330 m", "quote": "It is 330 m high.", "source": 0}
     )
-    assert height.readings == () and height.lack == "not found" and "quoted" in height.message
-    assert (opened.lack, opened.message) == ("not found", "")
+    assert height.readings == () and height.missing_reason == "not found" and "quoted" in height.message
+    assert (opened.missing_reason, opened.message) == ("not found", "")
 
 
 async def test_a_value_that_its_sentence_does_not_say_is_marked(llm: ModelReasoner, gemini: FakeGemini) -> None:
@@ -151,7 +151,7 @@ async def test_sources_that_differ_are_all_kept(llm: ModelReasoner, gemini: Fake
         {"column": 1, "value": "300 m", "quote": other, "source": 1},
         texts=(SAID, other),
     )  # fmt: skip
-    assert height.lack == "differs"
+    assert height.missing_reason == "differs"
     assert [reading.value.number for reading in height.readings] == [324, 300]
 
 
@@ -160,13 +160,13 @@ async def test_several_things_of_one_name_are_asked_back(llm: ModelReasoner, gem
         llm, gemini, {"column": 1, "value": "324 m", "quote": SAID, "source": 0},
         which=["in Paris", "in Las Vegas"],
     )  # fmt: skip
-    assert {(cell.lack, cell.choices) for cell in both} == {("which one", ("in Paris", "in Las Vegas"))}
+    assert {(cell.missing_reason, cell.choices) for cell in both} == {("which one", ("in Paris", "in Las Vegas"))}
 
 
 async def test_a_failing_model_leaves_cells_that_say_so(llm: ModelReasoner, gemini: FakeGemini) -> None:
     gemini.fail("cells", "400key")
     height, opened = await llm.extract_cells(ASKED, TOWER, (HEIGHT, OPENED), [found(SAID)], OPTIONS, ignore_event)
-    assert (height.lack, opened.lack) == ("failed", "failed")
+    assert (height.missing_reason, opened.missing_reason) == ("failed", "failed")
     assert height.failures and height.failures == opened.failures
 
 
@@ -180,7 +180,7 @@ async def test_rows_and_columns_are_proposed(llm: ModelReasoner, gemini: FakeGem
         ],
     }
     plan = await llm.plan_table(ASKED, OPTIONS, ignore_event)
-    assert plan.grid and [(row.name, row.about) for row in plan.grid.rows] == [("The tower", "Paris")]
+    assert plan.grid and [(row.name, row.qualifier) for row in plan.grid.rows] == [("The tower", "Paris")]
     assert [(c.name, c.type, c.unit) for c in plan.grid.columns] == [
         ("height", "number", "m"), ("state", "text", ""),
     ]  # fmt: skip

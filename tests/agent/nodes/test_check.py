@@ -106,10 +106,10 @@ def answer(*texts: str, found: Finding = FOUND, part: str = "") -> Answer:
     cite = PassageReference(evidence=found.evidence[0].id, passage=found.evidence[0].passages[0].id)
     spans = tuple(
         Span(kind="text", text=text.removesuffix("^^"), part=part,
-             cites=() if text.endswith("^^") else (cite,))
+             references=() if text.endswith("^^") else (cite,))
         for text in texts
     )  # fmt: skip
-    return Answer(title="t", language="en", author="gemini:x", spans=spans, made=NOW)
+    return Answer(title="t", language="en", author="gemini:x", spans=spans, created=NOW)
 
 
 class Told:
@@ -194,7 +194,7 @@ async def test_a_ruling_counts_only_with_a_quote_that_stands_in_the_passage(
     told = "no quote found in the passage" in "".join(s.text for s in made.spans)
     assert told is (status is None)
     if status and quote:
-        (ruling,) = made.review.rulings
+        (ruling,) = made.review.verdicts
         assert PASSAGE[ruling.start : ruling.end] == ruling.quote == quote
 
 

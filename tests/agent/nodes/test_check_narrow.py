@@ -174,8 +174,8 @@ async def test_the_nearest_passage_is_told_first_and_each_with_what_it_is_about(
     far = [Passage(id=f"q{n}", text=f"Nothing of the kind, part {n}.") for n in range(4)]
     source = FOUND.evidence[0].model_copy(update={"passages": (*far, *FOUND.evidence[0].passages)})
     found = FOUND.model_copy(update={"evidence": (source,)})
-    cites = [given.spans[0].cites[0].model_copy(update={"passage": p.id}) for p in source.passages]
-    span = given.spans[0].model_copy(update={"cites": tuple(cites)})
+    cites = [given.spans[0].references[0].model_copy(update={"passage": p.id}) for p in source.passages]
+    span = given.spans[0].model_copy(update={"references": tuple(cites)})
     await check(given.model_copy(update={"spans": (span,)}), llm, found=found)
     (prompt,) = asked(gemini)
     first = prompt.index("<<<passage ")

@@ -128,7 +128,7 @@ async def test_yes_supports_nothing_by_itself_and_no_takes_a_narrow_support_away
     made = await put(make(), QUOTED, NARROW[0], WIDE, DOUBT)
     assert statuses(made, FOUND) == [("quoted", False), narrow, ("supported", False), doubt]
     assert made.review and made.review.unchecked == 0
-    assert {ruling.quote for ruling in made.review.rulings} == {""}
+    assert {ruling.quote for ruling in made.review.verdicts} == {""}
 
 
 async def test_another_figure_stays_one_whatever_the_model_says(ollama: FakeOllama, make: Make) -> None:

@@ -86,8 +86,8 @@ async def test_a_follow_up_names_no_page_that_only_a_text_has_named() -> None:
 
 def test_what_was_named_in_an_earlier_turn_may_be_named_again() -> None:
     turn = Turn(question=f"Read {PAGE}", answer="It names https://evil.example/x.")
-    before = Memory(turns=(turn,), asked=("And https://first.example/a?",))
-    question = Question(text="What does it say?", language="en", before=before)
+    before = Memory(turns=(turn,), earlier_questions=("And https://first.example/a?",))
+    question = Question(text="What does it say?", language="en", memory=before)
     standing = standalone_question(question, Plan(question=f"What do {PAGE} and https://evil.example/x say?"))
     assert [t.query for t in add_question_urls([task("a")], standing, BOTH)] == [f"a {PAGE}"]
     query = f"{PAGE} https://first.example/a https://evil.example/x"
@@ -107,7 +107,7 @@ def test_a_question_without_an_address_changes_nothing(text: str) -> None:
 
 
 async def test_what_is_said_to_a_run_may_name_pages_too() -> None:
-    question = ASKED.model_copy(update={"added": ("and https://other.example/a.",)})
+    question = ASKED.model_copy(update={"additions": ("and https://other.example/a.",)})
     plan = await make_plan(question, ScriptedReasoner(["tower"]), RunOptions(sources=("web",)), ignore_event)
     assert isinstance(plan, Plan)
     assert [t.query for t in plan.tasks] == [f"tower {PAGE} https://other.example/a"]

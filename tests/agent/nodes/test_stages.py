@@ -377,8 +377,8 @@ async def made(reasoner):
 )
 async def test_an_answer_says_once_that_a_search_had_to_be_widened(language, found, words):
     seen = await run_search(SEARCH, ScriptedSource(), Notebook(), ignore_event, deadline_seconds=5)
-    centre = SearchArea(name="West Lake", lng=120.1, lat=30.2, radius=3000, asked=500)
-    one = seen.model_copy(update={"centre": centre, "evidence": seen.evidence if found else ()})
+    centre = SearchArea(name="West Lake", lng=120.1, lat=30.2, radius=3000, requested_radius=500)
+    one = seen.model_copy(update={"search_area": centre, "evidence": seen.evidence if found else ()})
     question = TOWER.model_copy(update={"language": language})
     reasoner = ScriptedReasoner()
     answer = await compose_answer(question, Plan(), [one, one, seen], at_work(reasoner, WEB), ignore_event)
@@ -428,22 +428,22 @@ async def test_an_answer_lists_what_failed_at_any_stage_in_the_order_of_the_run(
     answer = await made(Failing())
     assert answer.failures == ALL
     assert (answer.title, answer.language, answer.author) == (TOWER.text, "en", AUTHOR)
-    assert (answer.quote_count, answer.cited_span_count, answer.unwritten) == (1, 1, False)
-    assert (answer.suggestions, answer.made) == (("<b>x</b>",), NOW)
+    assert (answer.quote_count, answer.cited_span_count, answer.placeholder) == (1, 1, False)
+    assert (answer.suggestions, answer.created) == (("<b>x</b>",), NOW)
 
 
 async def test_an_answer_that_cannot_be_written_is_raised_with_what_stands_in_for_it():
     with pytest.raises(AnswerNotWrittenError, match="unavailable: HTTP 503") as caught:
-        await made(Failing(unwritten=True))
+        await made(Failing(placeholder=True))
     answer = caught.value.answer
-    assert answer.unwritten
+    assert answer.placeholder
     assert answer.quote_count == 1
     assert answer.failures == ALL
 
 
 async def test_an_unwritten_answer_without_a_reason_still_says_what_happened():
     with pytest.raises(AnswerNotWrittenError, match="the answer could not be written"):
-        await made(Failing(unwritten=True, failures=()))
+        await made(Failing(placeholder=True, failures=()))
 
 
 def test_nothing_found_is_no_failure():

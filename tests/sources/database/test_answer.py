@@ -197,7 +197,7 @@ async def test_nothing_is_said_of_what_is_known_of_all_or_seen_to_be_unknown(
 def test_what_is_known_is_said_of_other_statements_too() -> None:
     coverage = (
         ColumnCoverage(columns=("price", "rating"), known=3, rows=9),
-        ColumnCoverage(columns=("size",), known=0, rows=4, part=True),
+        ColumnCoverage(columns=("size",), known=0, rows=4, subquery=True),
         ColumnCoverage(columns=("weight",), known=None),
     )
     found: dict[str, object] = {"names": ("n",), "rows": ((1,),), "coverage": coverage}

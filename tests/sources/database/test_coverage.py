@@ -108,7 +108,7 @@ def known_on_server(database_server: Cluster) -> Iterator[Database]:
 def told(database: Database, sql: str) -> list[tuple[Any, ...]]:
     query = database.check(sql)
     found = database.coverage(query, database.run(query))
-    return [(", ".join(each.columns), each.known, each.rows, each.part) for each in found]
+    return [(", ".join(each.columns), each.known, each.rows, each.subquery) for each in found]
 
 
 @each_row(("sql", "expected"), CASES)

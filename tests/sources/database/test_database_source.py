@@ -32,7 +32,7 @@ async def test_rows_are_passages_and_the_statement_is_where_they_are_from(
     finding = await found(source, "离颐和园最近的3个景区")
     statement, *spots = finding.evidence
     assert (statement.kind, statement.publisher) == ("database", "scenic areas")
-    assert statement.locator == finding.asked[0] and statement.locator.startswith("SELECT")
+    assert statement.locator == finding.provider_queries[0] and statement.locator.startswith("SELECT")
     assert statement.passages[0].text == "rows: 3; lng_wgs84 known: 356 of 357 rows"
     assert len(spots) == 3
     first = spots[0]
@@ -45,7 +45,7 @@ async def test_the_answer_in_words_cites_the_rows(source: DatabaseRetriever) -> 
     finding = await found(source, "离颐和园最近的3个景区")
     span = finding.summary[0]
     assert span.text.startswith("离颐和园最近的 3 个 5A 级景区：圆明园景区（")
-    assert {one.cites[0].evidence for one in finding.summary} == {finding.evidence[0].id}
+    assert {one.references[0].evidence for one in finding.summary} == {finding.evidence[0].id}
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ async def test_each_sentence_in_words_cites_where_its_figures_stand(source: Data
     passages = {(e.id, p.id): p.text for e in finding.evidence for p in e.passages}
     assert finding.summary
     for span in finding.summary:
-        cited = [passages[cite.evidence, cite.passage] for cite in span.cites]
+        cited = [passages[cite.evidence, cite.passage] for cite in span.references]
         assert cited and judge_claim(span.text, cited).status != "differs"
         assert len(split_sentences(span.text)) == 1, span.text
 

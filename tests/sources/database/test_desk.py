@@ -39,12 +39,12 @@ async def test_without_samples_no_cell_is_read_beforehand(own: str, tmp_path: Pa
     text = (await desk.read_schema()).describe()
     assert "town" in text and "Hangzhou" not in text
     rows = await desk.run("SELECT id FROM sale WHERE town = 'Hangzhou'")
-    assert rows.rows == () and "Hangzhou Shi" not in " ".join(rows.missed)
+    assert rows.rows == () and "Hangzhou Shi" not in " ".join(rows.unmatched_filters)
 
 
 async def test_what_a_filter_should_have_said_is_told(own: str, tmp_path: Path) -> None:
     rows = await DatabaseService(own, tmp_path).run("SELECT id FROM sale WHERE town = 'Hangzhou'")
-    assert rows.missed[0].startswith("sale.town is never 'Hangzhou'; there is 'Hangzhou Shi'")
+    assert rows.unmatched_filters[0].startswith("sale.town is never 'Hangzhou'; there is 'Hangzhou Shi'")
 
 
 @pytest.mark.parametrize(("column", "text", "near"), [("city", "杭州", "杭州市"), ("name", "黄山", "黄山风景区")])
@@ -52,12 +52,12 @@ async def test_near_values_are_told_of_columns_with_many_as_well(
     tmp_path: Path, column: str, text: str, near: str
 ) -> None:
     rows = await DatabaseService("", tmp_path).run(f"SELECT gid FROM a_sight WHERE {column} = '{text}'")
-    assert near in rows.missed[0]
+    assert near in rows.unmatched_filters[0]
 
 
 async def test_a_value_that_is_there_is_not_missed(tmp_path: Path) -> None:
     sql = "SELECT gid FROM a_sight WHERE city = '杭州市' AND year_rated = 1999"
-    assert (await DatabaseService("", tmp_path).run(sql)).missed == ()
+    assert (await DatabaseService("", tmp_path).run(sql)).unmatched_filters == ()
 
 
 @pytest.mark.parametrize(

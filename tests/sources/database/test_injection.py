@@ -175,7 +175,7 @@ def test_an_answer_that_obeys_has_no_link_and_no_source_of_its_own(
     assert {source.evidence.id for source in numbered.sources} <= own
     assert report.answer is not None
     passages = {(item.id, passage.id) for item in found(report).evidence for passage in item.passages}
-    assert {(cite.evidence, cite.passage) for span in report.answer.spans for cite in span.cites} <= passages
+    assert {(cite.evidence, cite.passage) for span in report.answer.spans for cite in span.references} <= passages
     if cites:
         assert report.answer.cited_span_count == 1
     written = report_markdown(report, numbered)

@@ -143,8 +143,8 @@ async def test_what_it_says_is_numbered_and_cited_like_everything_else(tmp_path:
         found = await searched(source)
     item = found.evidence[0]
     cite = PassageReference(evidence=item.id, passage=item.passages[0].id)
-    span = Span(kind="quote", text="It is 45 metres high.", cites=(cite,))
-    answer = Answer(title="T", language="en", author="digest", spans=(span,), made=NOW)
+    span = Span(kind="quote", text="It is 45 metres high.", references=(cite,))
+    answer = Answer(title="T", language="en", author="digest", spans=(span,), created=NOW)
     cited = number_citations(answer, collect_evidence([found]))
     assert [one.evidence.title for one in cited.sources] == ["Towers: find_towers"]
     assert check_numbering(cited) == []

@@ -17,7 +17,7 @@ RUN = Run(id="r", conversation="c", owner="o", question="q", options=RunOptions(
 def piece(title: str, url: str, outlet: str = "A", at: datetime = DAY) -> Evidence:
     return Evidence(
         id=url, kind="news", title=title, publisher=outlet, url=f"https://{url}", retrieved=DAY, published=at.date(),
-        moment=at, passages=(Passage(id=url, text=title, end=len(title)),),
+        published_at=at, passages=(Passage(id=url, text=title, end=len(title)),),
     )  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def test_nothing_changes_between_equal_sets() -> None:
 
 
 def article(item: Evidence, **update: object) -> Article:
-    made = Article(url=item.url, title=item.title, outlet=item.publisher, published=item.moment)
+    made = Article(url=item.url, title=item.title, outlet=item.publisher, published=item.published_at)
     return made.model_copy(update=update)
 
 

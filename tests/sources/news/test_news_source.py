@@ -94,7 +94,7 @@ async def test_an_article_is_evidence_with_its_outlet_its_date_and_its_content(n
     assert (first.kind, first.publisher) == ("news", "outlet0.example")
     assert first.title == "央行宣布降准，第 0 家媒体报道"
     assert first.url == "https://outlet0.example/2026/news?id=0"
-    assert (first.published, first.moment, first.retrieved) == (NOW.date(), NOW, NOW)
+    assert (first.published, first.published_at, first.retrieved) == (NOW.date(), NOW, NOW)
     (passage,) = first.passages
     assert (passage.origin, passage.start, passage.end) == ("source", 0, len(passage.text))
     assert passage.text.startswith("中国人民银行决定下调")
@@ -136,20 +136,20 @@ async def test_by_every_provider_a_date_after_its_retrieval_is_unknown_and_a_rel
     found = {e.title: e for e in (await news(provider).search(task(), ignore_event)).evidence}
     late, relative, yesterday, plain = (found[title] for title in titles)
     assert all(one.retrieved == NOW for one in found.values())
-    assert (late.published, late.moment) == (None, None)
+    assert (late.published, late.published_at) == (None, None)
     if way == "gdelt":  # which tells when it came by, and that is no date of publication
         assert {one.published for one in found.values()} == {None}
         return
-    assert relative.moment == NOW - timedelta(hours=3)
-    assert (yesterday.published, yesterday.moment) == (date(2026, 11, 20), None)
-    assert plain.moment == datetime(2026, 11, 19, 8, tzinfo=UTC)
+    assert relative.published_at == NOW - timedelta(hours=3)
+    assert (yesterday.published, yesterday.published_at) == (date(2026, 11, 20), None)
+    assert plain.published_at == datetime(2026, 11, 19, 8, tzinfo=UTC)
 
 
 async def test_what_lies_outside_the_days_asked_for_is_evidence_and_marked(news, tavily):
     tavily.results = rows(10, NOW, apart=timedelta(hours=6))
     finding = await news("tavily").search(task(tool="search_news_last_24_hours"), ignore_event)
     assert len(finding.evidence) == 10
-    assert finding.outside == tuple(item.id for item in finding.evidence[5:])
+    assert finding.outside_dates == tuple(item.id for item in finding.evidence[5:])
     assert finding.message == "10 篇中有 5 篇不在所限日期之内"
 
 
@@ -157,7 +157,7 @@ async def test_of_an_article_without_text_its_headline_can_be_cited(news):
     finding = await news("gdelt").search(task("reserve ratio"), ignore_event)
     first = finding.evidence[0]
     assert first.passages[0].text == first.title == "Central bank cuts reserve ratio, paper 0"
-    assert (first.published, first.moment) == (None, None)
+    assert (first.published, first.published_at) == (None, None)
     assert "when it saw them" in finding.message
     assert "without a date: 7 of 7" in finding.message
 
@@ -165,15 +165,15 @@ async def test_of_an_article_without_text_its_headline_can_be_cited(news):
 async def test_a_day_alone_is_no_moment(news, tavily):
     tavily.results = [rows(1, NOW)[0] | {"published_date": "2026-11-20"}]
     (item_,) = (await news("tavily").search(task(), ignore_event)).evidence
-    assert (item_.published, item_.moment) == (date(2026, 11, 20), None)
+    assert (item_.published, item_.published_at) == (date(2026, 11, 20), None)
 
 
 async def test_tavilys_own_answer_is_kept_and_is_no_evidence(news, tavily):
     tavily.lead = "A lead of Tavily's own."
     finding = await news("tavily").search(task(tool="deep_search_news"), ignore_event)
-    assert finding.lead == "A lead of Tavily's own."
+    assert finding.provider_summary == "A lead of Tavily's own."
     assert len(finding.evidence) == 20
-    assert all(finding.lead not in p.text for e in finding.evidence for p in e.passages)
+    assert all(finding.provider_summary not in p.text for e in finding.evidence for p in e.passages)
 
 
 async def test_pictures_are_kept_with_their_captions(news, tavily):
@@ -389,7 +389,7 @@ async def test_a_long_query_is_shortened_for_the_wire_and_kept_in_the_record(new
     finding = await news("tavily").search(task(query), ignore_event)
     assert finding.reason is None
     assert len(tavily.bodies[0]["query"]) <= 400
-    assert (finding.task.query, finding.asked) == (query, (tavily.bodies[0]["query"],))
+    assert (finding.task.query, finding.provider_queries) == (query, (tavily.bodies[0]["query"],))
     assert "查询词已截短" in finding.message
 
 

@@ -44,11 +44,11 @@ PAPER = Paper(
         Author(family="Piwowar", given="Heather"), Author(name="Jason <b>Priem</b>"),
         Author(name="C"), Author(name="Dropped"),
     ),
-    year=2018, venue="PeerJ", doi="10.7717/peerj.4375", cited=1204, counted="openalex",
+    year=2018, venue="PeerJ", doi="10.7717/peerj.4375", citation_count=1204, citation_source="openalex",
 )  # fmt: skip
 ITEM = Evidence(
     id="e1", kind="paper", title="The state of OA", publisher="PeerJ", retrieved=NOW, paper=PAPER,
-    url="https://doi.org/10.7717/peerj.4375", also="https://peerj.com/articles/4375.pdf",
+    url="https://doi.org/10.7717/peerj.4375", further_url="https://peerj.com/articles/4375.pdf",
     passages=(Passage(id="p1", text=TEXT, end=len(TEXT)),),
 )  # fmt: skip
 
@@ -59,8 +59,8 @@ def report(notice: PublicationNotice, language: Language = "en") -> Report:
         id="r1", conversation="c1", owner="local", question="How open?", options=RunOptions(),
         status="done", created=NOW,
     )  # fmt: skip
-    quote = Span(kind="quote", text=TEXT, cites=(PassageReference(evidence=item.id, passage="p1"),))
-    answer = Answer(title="How open?", language=language, author="digest", spans=(quote,), made=NOW)
+    quote = Span(kind="quote", text=TEXT, references=(PassageReference(evidence=item.id, passage="p1"),))
+    answer = Answer(title="How open?", language=language, author="digest", spans=(quote,), created=NOW)
     return Report(run=run, answer=answer, evidence=(item,))
 
 
@@ -103,7 +103,7 @@ def test_a_list_of_sources_names_authors_year_doi_and_who_counted() -> None:
     assert line.index("Heather") < line.index("PeerJ") < line.index("dated 2018")
     told = json.loads(report_json(report(""), number_report_answer(report(""))))["sources"][0]["paper"]
     assert told["authors"][0] == {"family": "Piwowar", "given": "Heather", "name": ""}
-    assert (told["year"], told["doi"], told["cited"]) == (2018, PAPER.doi, 1204)
+    assert (told["year"], told["doi"], told["citation_count"]) == (2018, PAPER.doi, 1204)
 
 
 def test_the_page_marks_it_beside_its_passage_and_in_the_table_of_sources() -> None:
@@ -135,11 +135,11 @@ def test_a_program_that_asks_over_mcp_is_told() -> None:
 
 def test_of_two_descriptions_of_a_source_the_graver_notice_holds() -> None:
     registry = EvidenceRegistry()
-    page = {"notice": "corrected", "paper": None, "kind": "web", "also": ""}
+    page = {"notice": "corrected", "paper": None, "kind": "web", "further_url": ""}
     registry.add(ITEM.model_copy(update=page))
     both = registry.add(ITEM.model_copy(update={"notice": "retracted"}))
     assert (both.notice, both.paper, len(registry)) == ("retracted", PAPER, 1)
-    assert both.also == ITEM.also
+    assert both.further_url == ITEM.further_url
 
 
 @each_row("notice", WORDS)

@@ -104,14 +104,14 @@ async def test_openalex_gives_a_work_with_its_abstract_put_together(papers: Any)
     (item,) = await found(papers("openalex"))
     assert (item.kind, item.title, item.publisher) == ("paper", TITLE, "PeerJ")
     assert item.url == f"https://doi.org/{DOI}"
-    assert item.also == "https://peerj.com/articles/4375.pdf"
+    assert item.further_url == "https://peerj.com/articles/4375.pdf"
     assert (item.published, item.language) == (date(2018, 2, 13), "en")
     (passage,) = item.passages
     assert passage.text == "We estimate that at least 28% of the literature is open."
     assert (passage.origin, passage.start, passage.end) == ("source", 0, len(passage.text))
     assert item.paper and item.paper.doi == DOI and item.paper.year == 2018
     assert [one.display_name for one in item.paper.authors] == ["Heather Piwowar", "Jason Priem"]
-    assert (item.paper.cited, item.paper.counted) == (1_204, "openalex")
+    assert (item.paper.citation_count, item.paper.citation_source) == (1_204, "openalex")
 
 
 async def test_crossref_gives_names_in_parts_and_an_abstract_without_tags(papers: Any) -> None:
@@ -120,14 +120,14 @@ async def test_crossref_gives_names_in_parts_and_an_abstract_without_tags(papers
     assert passage.text == "We use three samples of 100,000 articles and find CO2 & more in them."
     assert item.url == f"https://doi.org/{DOI}"
     assert item.paper and item.paper.authors[0] == Author(family="Piwowar", given="Heather")
-    assert (item.paper.venue, item.paper.cited, item.paper.counted) == ("PeerJ", 900, "crossref")
+    assert (item.paper.venue, item.paper.citation_count, item.paper.citation_source) == ("PeerJ", 900, "crossref")
 
 
 async def test_arxiv_gives_a_preprint_under_its_own_doi_whatever_its_version(papers: Any) -> None:
     (item,) = await found(papers("arxiv"))
     assert item.title == "Attention Is All You Need"
     assert item.url == "https://doi.org/10.48550/arxiv.1706.03762"
-    assert item.also == "https://arxiv.org/pdf/1706.03762"
+    assert item.further_url == "https://arxiv.org/pdf/1706.03762"
     assert item.passages[0].text == "The dominant models are based on attention."
     assert item.paper and item.paper.venue == "arXiv"
     assert [one.display_name for one in item.paper.authors] == ["Ashish Vaswani", "Noam Shazeer"]
@@ -143,7 +143,7 @@ async def test_an_old_preprint_that_has_appeared_has_the_journal_and_its_doi(pap
     server.bodies["arxiv"] = feed(entry("hep-ex/0307015v1", more=more))
     (item,) = await found(papers("arxiv"))
     assert item.url == "https://doi.org/10.1140/epjc/s2003-01326-x"
-    assert item.also == "https://arxiv.org/pdf/hep-ex/0307015"
+    assert item.further_url == "https://arxiv.org/pdf/hep-ex/0307015"
     assert item.publisher == "Eur.Phys.J. C31 (2003) 17-29"
 
 
@@ -221,7 +221,7 @@ async def test_what_several_services_know_of_a_work_is_one_source_with_the_riche
     assert [item.title for item in every] == [TITLE, "Another"]
     first = every[0]
     assert first.paper and first.paper.authors[0].family == "Piwowar"  # of Crossref
-    assert first.also and first.paper.cited == 1_204  # of OpenAlex
+    assert first.further_url and first.paper.citation_count == 1_204  # of OpenAlex
     assert first.passages[0].text.startswith("We use three samples")  # the longer one
 
 
@@ -538,7 +538,7 @@ async def test_domains_to_avoid_are_left_out_before_the_best_are_taken(papers: A
     assert [item.title for item in finding.evidence] == [TITLE]
     assert finding.message == "1 results of domains that are to be avoided"
     warned = await found(papers(*names, domain_verdicts={"mill.example": "warn"}))
-    assert {item.title: item.standing for item in warned} == {"Elsewhere": "warned", TITLE: ""}
+    assert {item.title: item.domain_status for item in warned} == {"Elsewhere": "warned", TITLE: ""}
 
 
 async def test_requests_are_spaced_as_the_services_want(service: Any, server: FakePapers) -> None:

@@ -82,7 +82,7 @@ async def test_a_named_place_takes_two_calls_however_many_kinds_are_looked_for(
     assert fake.log[1].query["location"] == "116.410894,39.911514"
     assert {"故宫博物院", "小树林儿童乐园"} <= set(names(found))
     assert found.centre is not None
-    assert (found.centre.name, found.centre.radius, found.centre.asked) == ("北京王府井", 2_000, 0)
+    assert (found.centre.name, found.centre.radius, found.centre.requested_radius) == ("北京王府井", 2_000, 0)
     assert distance_metres(Point(found.centre.lng, found.centre.lat), WANGFUJING) < 0.1
 
 
@@ -150,14 +150,14 @@ async def test_where_nothing_is_near_the_search_is_widened_and_says_so(service: 
     assert [asked.query["radius"] for asked in fake.log[1:]] == ["500", "1250"]
     assert names(found) == ["皇城根遗址公园"]
     assert found.centre is not None
-    assert (found.centre.radius, found.centre.asked) == (1_250, 500)
+    assert (found.centre.radius, found.centre.requested_radius) == (1_250, 500)
 
 
 async def test_it_is_widened_twice_at_most(service: MapService, fake: FakeAmap) -> None:
     found = await looked(service, "王府井", ["滑雪场"], radius=2_000)
     assert [asked.query["radius"] for asked in fake.log[1:]] == ["2000", "5000", "12000"]
     assert found.centre is not None
-    assert (found.places, found.centre.radius, found.centre.asked) == ((), 12_000, 2_000)
+    assert (found.places, found.centre.radius, found.centre.requested_radius) == ((), 12_000, 2_000)
 
 
 async def test_it_is_not_widened_beyond_what_the_map_takes(service: MapService, fake: FakeAmap) -> None:

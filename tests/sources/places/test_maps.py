@@ -107,8 +107,8 @@ async def test_without_a_key_china_is_openstreetmap_s_too(made: Made, amap: Fake
     assert (item.title, item.place.lng, item.place.lat) == ("陕西历史博物馆", 108.9555, 34.2247)
     assert item.url == "https://www.openstreetmap.org/node/51"
     assert item.publisher == "© OpenStreetMap contributors, ODbL"
-    assert found.centre
-    assert (found.centre.name, found.centre.radius) == ("西安市", 8_000)
+    assert found.search_area
+    assert (found.search_area.name, found.search_area.radius) == ("西安市", 8_000)
     assert amap.log == []
 
 

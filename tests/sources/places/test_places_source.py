@@ -144,8 +144,8 @@ async def test_a_place_is_evidence_in_the_coordinates_of_the_world(sources: Open
     assert (place.provider, place.category, place.rating) == ("amap", "culture", 4.9)
     there = from_gcj02(Point(*(float(part) for part in THERE.split(","))))
     assert distance_metres(Point(place.lng, place.lat), there) < 0.1
-    assert found.centre is not None
-    assert (found.centre.name, found.centre.radius) == ("王府井", 2_000)
+    assert found.search_area is not None
+    assert (found.search_area.name, found.search_area.radius) == ("王府井", 2_000)
 
 
 async def test_a_line_has_all_that_is_known_of_a_place_in_the_language_of_the_query(
@@ -171,8 +171,8 @@ async def test_a_passage_is_what_its_place_says_and_can_be_cited(sources: Opened
     for item in found.evidence:
         (passage,) = item.passages
         cite = PassageReference(evidence=item.id, passage=passage.id, end=passage.end)
-        spans.append(Span(kind="quote", text=passage.text, cites=(cite,)))
-    answer = Answer(title="t", language="zh", author="a", spans=tuple(spans), made=NOW)
+        spans.append(Span(kind="quote", text=passage.text, references=(cite,)))
+    answer = Answer(title="t", language="zh", author="a", spans=tuple(spans), created=NOW)
     numbered = number_citations(answer, collect_evidence([found]))
     assert [s.evidence.title for s in numbered.sources] == names(found)
     assert check_numbering(numbered) == []
@@ -229,8 +229,8 @@ async def test_places_whose_location_nobody_told_are_counted(fake: Renamed, sour
 
 async def test_places_of_a_city_have_no_distance(sources: Opened) -> None:
     found = await searched(sources(), "杭州有哪些景点")
-    assert found.centre is not None
-    assert found.centre.radius == 0
+    assert found.search_area is not None
+    assert found.search_area.radius == 0
     assert "距" not in line(found, "雷峰塔")
 
 
@@ -300,8 +300,8 @@ async def test_a_model_finds_places_with_the_tools(sources: Opened, fake: Rename
     assert {"故宫博物院", "小树林儿童乐园"} <= set(names(found))
     assert fake.paths() == [GEO, AROUND]
     assert wire.calls() == wire.calls("tools") == 3
-    assert found.centre is not None
-    assert (found.centre.name, found.centre.radius) == ("王府井", 2_000)
+    assert found.search_area is not None
+    assert (found.search_area.name, found.search_area.radius) == ("王府井", 2_000)
     tools = [data for kind, data in heard if kind == "tool_called"]
     assert [data["tool"] for data in tools] == ["maps_geo", "maps_around_search"]
     assert tools[0] == {"task": "1.1", "tool": "maps_geo", "arguments": {"address": "王府井"}}
@@ -473,8 +473,8 @@ async def test_distances_are_told_from_the_centre_that_is_drawn_only(sources: Op
     wider = {"location": HERE, "radius": "4000", "keywords": "公园"}
     wire.brain.caller = after_places(ToolCall("maps_around_search", lake), ToolCall("maps_around_search", wider))
     found = await searched(sources(wire))
-    assert found.centre is not None
-    assert (found.centre.name, found.centre.radius) == ("王府井", 4_000)
+    assert found.search_area is not None
+    assert (found.search_area.name, found.search_area.radius) == ("王府井", 4_000)
     assert "距王府井约" in line(found, "中山公园")
     assert "距" not in line(found, "花港观鱼")
     assert one(found, "花港观鱼").place.distance is None  # type: ignore[union-attr]
@@ -486,8 +486,8 @@ async def test_a_circle_that_a_model_drew_wider_says_what_it_asked_for_first(sou
     calls = [ToolCall("maps_around_search", near)], [ToolCall("maps_around_search", wider)]
     wire.brain.caller = lambda ask: calls[len(ask.rounds)] if len(ask.rounds) < 2 else []
     found = await searched(sources(wire))
-    assert found.centre is not None
-    assert (found.centre.radius, found.centre.asked) == (2_000, 300)
+    assert found.search_area is not None
+    assert (found.search_area.radius, found.search_area.requested_radius) == (2_000, 300)
     assert found.message == "300 m 内没有，已扩大到 2 km"
 
 

@@ -114,7 +114,7 @@ def said(found: Finding) -> list[str]:
 
 
 def lined(found: Finding) -> list[Evidence]:
-    return [item for item in found.evidence if item.way]
+    return [item for item in found.evidence if item.route]
 
 
 @pytest.mark.parametrize("asked", QUESTIONS, ids=[asked.question for asked in QUESTIONS])
@@ -142,17 +142,17 @@ async def test_the_answer_to_a_way_begins_with_it(source: PlacesRetriever) -> No
     first = found.evidence[0]
     assert first.passages[0].text == "步行：从 青岛栈桥 到 八大关，4 km，约 53 分钟"
     assert first.passages[1].text == "1. 沿东长安街向西直行；2. 右转进入南池子大街"
-    assert first.way is not None
-    assert (first.way.means, first.way.direct, len(first.way.line)) == ("walking", False, 3)
+    assert first.route is not None
+    assert (first.route.travel_mode, first.route.straight_line, len(first.route.line)) == ("walking", False, 3)
     assert [place.name for place in found.places] == ["青岛栈桥", "八大关"]
 
 
 async def test_public_transport_is_told_line_by_line(source: PlacesRetriever) -> None:
     found = await ask(source, "how do I get from Pudong airport to the Bund")
     ride, drive = lined(found)
-    assert ride.way is not None and drive.way is not None
-    assert (ride.way.means, drive.way.means) == ("transit", "driving")
-    assert ride.way.steps == ("walk 420 m", "地铁1号线 from 王府井 to 天安门东")
+    assert ride.route is not None and drive.route is not None
+    assert (ride.route.travel_mode, drive.route.travel_mode) == ("transit", "driving")
+    assert ride.route.steps == ("walk 420 m", "地铁1号线 from 王府井 to 天安门东")
 
 
 async def test_two_ways_to_one_place_are_no_disagreement(source: PlacesRetriever) -> None:
@@ -187,9 +187,9 @@ async def test_the_way_between_two_is_drawn_with_what_was_searched(
     source: PlacesRetriever,
 ) -> None:
     found = await ask(source, "从西湖到灵隐寺之间有什么好玩的")
-    assert len(found.along) == 3
+    assert len(found.route_areas) == 3
     assert len(lined(found)) == 1
-    assert found.message == f"搜索了沿途 3 处各 {found.along[0].radius} m 以内"
+    assert found.message == f"搜索了沿途 3 处各 {found.route_areas[0].radius} m 以内"
 
 
 async def test_without_a_key_a_way_is_a_line_and_it_is_said_why(tmp_path: Path, fake: FakeAmap) -> None:
@@ -207,7 +207,7 @@ async def test_a_round_has_a_table_of_distances_that_cites_what_it_says(tmp_path
     async for source in opened(tmp_path, env, lambda _: wish):
         found = await ask(source, "北京一日游")
     (span,) = found.summary
-    table, (cite,) = found.evidence[0], span.cites
+    table, (cite,) = found.evidence[0], span.references
     assert (cite.evidence, cite.passage) == (table.id, table.passages[0].id)
     title, head, _, first, *_ = filter(None, span.text.splitlines())
     assert title == table.title == "两两距离（步行）"
@@ -227,6 +227,6 @@ async def test_amap_s_own_server_gives_no_line_and_that_is_said(tmp_path: Path, 
         assert fake.paths() == [PATHS[call] for call in ("geo", "geo", "walk")]
         first = found.evidence[0]
         assert first.passages[0].text.endswith("；地图没有给出路线图形，以直线画出")
-        assert first.way is not None
-        assert (first.way.direct, len(first.way.line)) == (True, 2)
-        assert first.way.steps == ("沿东长安街向西直行", "右转进入南池子大街")
+        assert first.route is not None
+        assert (first.route.straight_line, len(first.route.line)) == (True, 2)
+        assert first.route.steps == ("沿东长安街向西直行", "右转进入南池子大街")

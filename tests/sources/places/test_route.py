@@ -86,7 +86,7 @@ async def test_a_day_goes_from_each_place_to_the_nearest_that_is_left(services: 
 async def test_a_day_is_drawn_on_the_streets_from_each_place_to_the_next(services: Opened) -> None:
     route = await build_itinerary(services(), places(NEAR))
     for leg, (a, b) in zip(route.legs, pairwise(route.places), strict=True):
-        assert not leg.direct
+        assert not leg.straight_line
         assert len(leg.line) == 3  # the fake's ways have a corner
         for point, end in ((leg.line[0], a), (leg.line[-1], b)):
             assert distance_metres(Point(*point), Point(end.lng, end.lat)) < 0.2
@@ -104,7 +104,7 @@ async def test_what_is_close_together_is_walked_and_what_is_not_is_driven(servic
     service = services()
     near = await build_itinerary(service, places(NEAR))
     assert {asked.query.get("type", "3") for asked in fake.log} == {"3"}
-    assert {leg.means for leg in near.legs} == {"walking"}
+    assert {leg.travel_mode for leg in near.legs} == {"walking"}
     for leg, (a, b) in zip(near.legs, pairwise(near.places), strict=True):
         line = distance_metres(Point(a.lng, a.lat), Point(b.lng, b.lat))
         assert line < MAX_WALK_METRES
@@ -114,7 +114,7 @@ async def test_what_is_close_together_is_walked_and_what_is_not_is_driven(servic
     far = await build_itinerary(service, places(FAR))
     assert {asked.query.get("type", "1") for asked in fake.log} == {"1"}
     assert [p.name for p in far.places] == ["故宫博物院", "上海博物馆", "豫园", "雷峰塔"]
-    assert {leg.means for leg in far.legs} == {"driving"}
+    assert {leg.travel_mode for leg in far.legs} == {"driving"}
     assert all(leg.seconds and leg.seconds > 60 for leg in far.legs)
 
 
@@ -136,7 +136,7 @@ async def test_there_is_no_way_between_fewer_than_two(services: Opened, fake: Fa
 async def test_without_a_key_the_ways_are_lines_and_it_says_why(services: Opened, fake: FakeAmap) -> None:
     route = await build_itinerary(services(""), places(NEAR))
     assert [p.name for p in route.places] == ["故宫博物院", "皇城根遗址公园", "王府井书店", "中国国家博物馆"]  # fmt: skip
-    assert {(leg.means, leg.seconds) for leg in route.legs} == {("straight", None)}
+    assert {(leg.travel_mode, leg.seconds) for leg in route.legs} == {("straight", None)}
     for leg, (a, b) in zip(route.legs, pairwise(route.places), strict=True):
         assert leg.metres == round(distance_metres(Point(a.lng, a.lat), Point(b.lng, b.lat)))
     assert route.failure is not None
@@ -153,7 +153,7 @@ async def test_where_the_map_measures_nothing_the_ways_are_lines(
     fake.fail("walking", fault)
     route = await build_itinerary(services(), places(NEAR))
     assert len(route.places) == 4
-    assert {leg.means for leg in route.legs} == {"straight"}
+    assert {leg.travel_mode for leg in route.legs} == {"straight"}
     assert route.failure is not None
     assert route.failure.reason == reason
 
@@ -163,7 +163,7 @@ async def test_a_way_that_the_map_does_not_know_is_a_line_between_others_on_the_
 ) -> None:
     fake.fail("distance", "empty")
     route = await build_itinerary(services(), places(NEAR))
-    assert {leg.means for leg in route.legs} == {"walking"}
+    assert {leg.travel_mode for leg in route.legs} == {"walking"}
     assert route.failure is not None
 
 
@@ -174,7 +174,7 @@ async def test_a_table_has_each_way_in_both_directions(services: Opened, fake: F
     some = places(FAR)
     table = await measure_distance_matrix(services(), some)
     assert table.names == FAR
-    assert table.means == "driving"
+    assert table.travel_mode == "driving"
     assert fake.paths() == ["v3/distance"] * 4
     for a, start in enumerate(some):
         for b, end in enumerate(some):

@@ -102,9 +102,9 @@ async def test_a_task_is_begun_in_the_background_and_asked_after_until_it_is_ove
     texts, metadata = gemini.brain.grounded(query)
     assert "".join(span.text for span in found.summary) == "".join(texts)
     sources = {item.id: item for item in found.evidence}
-    cited = [[sources[cite.evidence].url[-1] for cite in span.cites] for span in found.summary]
+    cited = [[sources[cite.evidence].url[-1] for cite in span.references] for span in found.summary]
     assert cited == [["0"], ["0", "1"], ["1", "2"], []]
-    assert all(item.expires for item in found.evidence)
+    assert all(item.url_expires for item in found.evidence)
     said = [support["segment"]["text"] for support in metadata["groundingSupports"]]
     assert {p.text for item in found.evidence for p in item.passages} == set(said)
     assert found.executed_queries and "chip" in found.suggestions
@@ -285,7 +285,7 @@ def test_a_citation_that_does_not_fit_is_counted_and_no_source_is_lost(
     part = {"type": "text", "text": "塔很高。", "annotations": [{"type": "url_citation", **cite}]}
     grounded = parse_report(output(part), NOW)
     assert (len(grounded.evidence), grounded.unplaced_count) == (sources, unplaced)
-    placed = [cite for span in grounded.spans for cite in span.cites]
+    placed = [cite for span in grounded.spans for cite in span.references]
     assert len(placed) == (sources and not unplaced)
 
 

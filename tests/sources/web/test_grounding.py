@@ -93,7 +93,7 @@ def cited(grounded: GroundedText) -> dict[int, set[tuple[str, str]]]:
     at = 0
     for span in grounded.spans:
         at += len(span.text)
-        for cite in span.cites:
+        for cite in span.references:
             item = evidence[cite.evidence]
             (passage,) = [p for p in item.passages if p.id == cite.passage]
             assert (passage.origin, passage.start, passage.end) == (
@@ -125,7 +125,7 @@ def test_a_marker_stands_at_the_end_of_its_sentence() -> None:
     ]  # fmt: skip
     grounded = parse_grounding(parts(joined(text)), metadata(text), NOW)
     assert [span.text for span in grounded.spans] == [words for words, _ in text]
-    assert [len(span.cites) for span in grounded.spans] == [1, 1, 1]
+    assert [len(span.references) for span in grounded.spans] == [1, 1, 1]
 
 
 def test_thirty_sources_keep_their_numbers_apart() -> None:
@@ -444,7 +444,7 @@ def test_supports_that_come_twice_cite_once() -> None:
     found["groundingSupports"] *= 2
     grounded = parse_grounding(parts(joined(CHINESE)), found, NOW)
     assert grounded == parse_grounding(parts(joined(CHINESE)), metadata(CHINESE), NOW)
-    assert all(len(set(span.cites)) == len(span.cites) for span in grounded.spans)
+    assert all(len(set(span.references)) == len(span.references) for span in grounded.spans)
 
 
 def test_overlapping_and_nested_segments_each_end_where_they_end() -> None:
@@ -514,7 +514,7 @@ MISSING: dict[str, Any] = {
 def test_a_text_without_sources_is_kept(found: Any) -> None:
     grounded = parse_grounding(parts("塔。"), found, NOW)
     assert (grounded.text, grounded.evidence, grounded.unplaced_count) == ("塔。", (), 0)
-    assert [(span.text, span.cites) for span in grounded.spans] == [("塔。", ())]
+    assert [(span.text, span.references) for span in grounded.spans] == [("塔。", ())]
 
 
 @each_row("found", [None, [], [{"segment": None, "groundingChunkIndices": None}], 5])
@@ -588,8 +588,8 @@ def test_only_an_address_of_the_web_is_linked_and_a_redirect_expires(uri: str, u
     found["groundingChunks"] = [{"web": {"uri": uri, "title": "A page"}}]
     grounded = parse_grounding(parts("甲。"), found, NOW)
     (item,) = grounded.evidence
-    assert (item.url, item.locator, item.expires) == (url, uri, expires)
-    assert [len(span.cites) for span in grounded.spans] == [1]
+    assert (item.url, item.locator, item.url_expires) == (url, uri, expires)
+    assert [len(span.references) for span in grounded.spans] == [1]
 
 
 def test_sources_without_an_address_are_told_apart_by_their_titles() -> None:
@@ -597,7 +597,7 @@ def test_sources_without_an_address_are_told_apart_by_their_titles() -> None:
     found["groundingChunks"] = [{"web": {"title": "One"}}, {"web": {"title": "Two"}}]
     grounded = parse_grounding(parts("甲。乙。"), found, NOW)
     assert [item.title for item in grounded.evidence] == ["One", "Two"]
-    assert [len(span.cites) for span in grounded.spans] == [1, 1]
+    assert [len(span.references) for span in grounded.spans] == [1, 1]
 
 
 def test_the_name_of_a_redirected_page_is_its_domain() -> None:

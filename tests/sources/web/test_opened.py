@@ -77,9 +77,9 @@ async def test_pages_are_opened_only_where_a_query_names_them(
 async def test_a_page_that_was_read_is_a_source_under_its_own_address(gemini: FakeGemini) -> None:
     found = await searched(gemini, f"tower {PAGE}")
     (page,) = [item for item in found.evidence if item.url == PAGE]
-    assert not page.expires and page.publisher == "example.org"
+    assert not page.url_expires and page.publisher == "example.org"
     assert page.passages and page.passages[0].origin == "grounding"
-    assert page.id in {cite.evidence for span in found.summary for cite in span.cites}
+    assert page.id in {cite.evidence for span in found.summary for cite in span.references}
 
 
 async def test_a_page_that_was_read_is_a_source_though_no_sentence_cites_it(

@@ -296,12 +296,12 @@ async def test_a_text_without_sources_is_kept_and_said_to_have_none(web: Web, ge
     finding = await web.source(web.google).search(TASK, ignore_event)
     assert (finding.reason, finding.message) == ("empty", "no sources returned")
     assert "1925年" in "".join(span.text for span in finding.summary)
-    assert not any(span.cites for span in finding.summary)
+    assert not any(span.references for span in finding.summary)
 
 
 async def test_the_queries_that_were_run_and_the_suggestions_come_along(web: Web) -> None:
     finding = await web.source(web.google).search(TASK, ignore_event)
-    assert finding.asked == (TASK.query, f"{TASK.query} 历史")
+    assert finding.provider_queries == (TASK.query, f"{TASK.query} 历史")
     assert TASK.query in finding.suggestions and "chip" in finding.suggestions
 
 
@@ -316,7 +316,7 @@ async def test_citations_that_could_not_be_placed_are_counted(web: Web, gemini: 
     gemini.brain.grounded = lambda query: (["The tower is old."], metadata)
     finding = await web.source(web.google).search(TASK, ignore_event)
     assert finding.message == "1 citations could not be placed"
-    assert [len(span.cites) for span in finding.summary] == [1]
+    assert [len(span.references) for span in finding.summary] == [1]
 
 
 @pytest.mark.parametrize(
@@ -406,7 +406,7 @@ async def test_results_are_summed_up_with_a_citation_for_each_sentence(
     async with by_tavily(tavily) as only:
         finding = await web.source(only, summarise=web.models.summarise).search(TASK, ignore_event)
     passages = {p.id: p for item in finding.evidence for p in item.passages}
-    cites = [cite for span in finding.summary for cite in span.cites]
+    cites = [cite for span in finding.summary for cite in span.references]
     assert cites and {cite.passage for cite in cites} == set(passages)
     assert not any(span.unsourced for span in finding.summary)
     (call,) = gemini.log
@@ -529,7 +529,7 @@ async def test_a_reader_is_never_given_an_address_that_only_redirects(web: Web, 
         tavily.results = rows(site, "/0", "/1")
         async with reading(site) as reader, by_tavily(tavily) as other:
             first, second = (await other.search("x", ignore_event)).evidence
-            stored = Stored(first.model_copy(update={"expires": True}), second)
+            stored = Stored(first.model_copy(update={"url_expires": True}), second)
             await web.source(stored, page_reader=reader, pages_per_search=2).search(TASK, ignore_event)
         assert site.paths == ["/1"]
 
@@ -618,7 +618,7 @@ def test_a_redirect_is_shown_with_its_domain_and_said_to_expire(tmp_path: Path, 
         report = asked(made)
     answer = number_report_answer(report)
     assert answer is not None and answer.sources
-    assert all(source.evidence.expires for source in answer.sources)
+    assert all(source.evidence.url_expires for source in answer.sources)
     text = report_markdown(report, answer)
     assert "museum.example.org" in text and "链接约 30 天后失效" in text
 

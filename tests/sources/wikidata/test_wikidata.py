@@ -270,4 +270,4 @@ async def test_it_is_asked_only_where_that_is_turned_on(world: FakeWorld) -> Non
 
 async def test_what_is_put_into_words_here_is_marked_as_such(wikidata: WikidataRetriever) -> None:
     (item,) = (await asked(wikidata, "Kyoto")).evidence
-    assert all(passage.made for passage in item.passages)
+    assert all(passage.generated for passage in item.passages)
