@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from research.cli.exit_codes import EXIT_STOPPED, CommandError
-from research.cli.options import add_json_option, add_output_options, program_name
+from research.cli.options import add_json_option, add_output_options, add_run_argument, program_name
 from research.cli.run_output import check_output, find_run, print_progress, write_result
 from research.cli.terminal import ProgressDisplay
 
@@ -15,7 +15,7 @@ DESCRIPTION = "Follows a run in progress, started here or on the pages, and prin
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
     add_json_option(parser)
-    parser.add_argument("run", metavar="RUN", help="the id of the run, or its first characters")
+    add_run_argument(parser)
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -168,6 +168,11 @@ def add_save_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_run_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the run of the command, given by its id or the beginning of that."""
+    parser.add_argument("run", metavar="RUN", help="the id of the run, or its first characters")
+
+
 def add_json_option(parser: argparse.ArgumentParser) -> None:
     """Add the option `--json`."""
     parser.add_argument("--json", action="store_true", help="JSON instead of text")
