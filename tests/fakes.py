@@ -17,7 +17,7 @@ from typing import Any
 
 from research.agent.nodes.budget import RunBudget
 from research.agent.nodes.context import RunContext
-from research.agent.reasoner import Reasoner
+from research.agent.reasoner import Reasoner, ReasonerInput
 from research.citations.registry import evidence_id
 from research.core.events import EventEmitter
 from research.core.records import (
@@ -218,30 +218,23 @@ class ScriptedReasoner:
         self.added: list[tuple[str, tuple[str, ...]]] = []  # what was added to the question, by stage
         self.prefaced = 0
 
-    async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
+    async def plan(self, inputs: ReasonerInput) -> Plan | Draft:
         if self._direct:
             return Draft(spans=(Span(kind="text", text=self._direct),), author=AUTHOR)
+        question, sources = inputs.question, inputs.options.sources
         self.planned.append(question)
         tasks = [
             Task(id=f"1.{n}", source=source, query=query, part="p1", subject=("Tower", "塔"))
-            for n, (query, source) in enumerate(((q, s) for q in self._queries for s in options.sources), 1)
+            for n, (query, source) in enumerate(((q, s) for q in self._queries for s in sources), 1)
         ]
         part = Part(id="p1", subject="Tower", text=question.text)
         unclear = None if question.additions else self._unclear
         return Plan(parts=(part,), tasks=tuple(tasks), notes=("scripted",), clarification=unclear)
 
-    async def reflect(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        round_: int,
-        emit: EventEmitter,
-    ) -> Reflection:
-        self.reflected.append((round_, tuple(findings)))
-        self.added.append(("reflect", question.additions))
-        source = plan.tasks[0].source if plan.tasks else "web"
+    async def reflect(self, inputs: ReasonerInput, round_: int) -> Reflection:
+        self.reflected.append((round_, tuple(inputs.findings)))
+        self.added.append(("reflect", inputs.question.additions))
+        source = inputs.plan.tasks[0].source if inputs.plan.tasks else "web"
         return Reflection(
             round=round_,
             sufficient=self._sufficient,
@@ -253,59 +246,34 @@ class ScriptedReasoner:
             note=f"after round {round_}",
         )
 
-    async def write(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        reflections: Sequence[Reflection],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> Draft:
-        self.written.append((plan, tuple(findings)))
-        self.added.append(("write", question.additions))
-        return self.quote_findings(question, plan, findings)
+    async def write(self, inputs: ReasonerInput, reflections: Sequence[Reflection]) -> Draft:
+        self.written.append((inputs.plan, tuple(inputs.findings)))
+        self.added.append(("write", inputs.question.additions))
+        return self.quote_findings(inputs.question, inputs.plan, inputs.findings)
 
     # Of a report: as many sections as there are queries, one of them each
 
-    async def plan_report(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
-        self.planned.append(question)
+    async def plan_report(self, inputs: ReasonerInput) -> Plan:
+        self.planned.append(inputs.question)
         parts, tasks = [], []
         for n, query in enumerate(self._queries, 1):
             parts.append(Part(id=f"s{n}", subject=f"About {query}", text=f"All of {query}"))
-            tasks.append(Task(id=f"1.s{n}.1", source=options.sources[0], query=query, part=f"s{n}"))
+            tasks.append(Task(id=f"1.s{n}.1", source=inputs.options.sources[0], query=query, part=f"s{n}"))
         return Plan(outline=True, parts=tuple(parts), tasks=tuple(tasks))
 
-    async def write_section(
-        self,
-        question: Question,
-        plan: Plan,
-        section: ReportSection,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> ReportSection:
-        self.written.append((plan, tuple(findings)))
-        spans = self.quote_findings(question, plan, findings).spans
+    async def write_section(self, inputs: ReasonerInput, section: ReportSection) -> ReportSection:
+        self.written.append((inputs.plan, tuple(inputs.findings)))
+        spans = self.quote_findings(inputs.question, inputs.plan, inputs.findings).spans
         return section.model_copy(update={"spans": spans, "author": AUTHOR})
 
-    async def reflect_on_section(
-        self,
-        question: Question,
-        plan: Plan,
-        section: ReportSection,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        round_: int,
-        emit: EventEmitter,
-    ) -> Reflection:
-        self.reflected.append((round_, tuple(findings)))
+    async def reflect_on_section(self, inputs: ReasonerInput, section: ReportSection, round_: int) -> Reflection:
+        self.reflected.append((round_, tuple(inputs.findings)))
         queries = [f"{section.part} {query}" for query in self._follow_ups(round_)]
         follow_ups = tuple(
             Task(
                 id=f"{round_ + 1}.{section.part}.{n}",
                 round=round_ + 1,
-                source=options.sources[0],
+                source=inputs.options.sources[0],
                 query=query,
                 part=section.part,
             )
@@ -318,29 +286,19 @@ class ScriptedReasoner:
             follow_ups=follow_ups,
         )
 
-    async def write_preface(
-        self,
-        question: Question,
-        plan: Plan,
-        sections: Sequence[ReportSection],
-        findings: Sequence[Finding],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> Draft:
+    async def write_preface(self, inputs: ReasonerInput, sections: Sequence[ReportSection]) -> Draft:
         self.prefaced += 1
         spans = tuple(span for section in sections for span in section.spans[:1])
         return Draft(spans=spans, author=AUTHOR)
 
-    async def judge_tones(
-        self, question: Question, headlines: Sequence[str], options: RunOptions, emit: EventEmitter
-    ) -> HeadlineTones:
+    async def judge_tones(self, inputs: ReasonerInput, headlines: Sequence[str]) -> HeadlineTones:
         self.rated.append(tuple(headlines))
         return HeadlineTones(tones=tuple("neutral" for _ in headlines), author=AUTHOR)
 
     # Of a table: a row for each query, and a cell says what its first passage does
 
-    async def plan_table(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
-        self.planned.append(question)
+    async def plan_table(self, inputs: ReasonerInput) -> Plan:
+        self.planned.append(inputs.question)
         rows = (Row(id=f"r{n}", name=query) for n, query in enumerate(self._queries, 1))
         columns = (Column(id="c1", name="height"), Column(id="c2", name="age"))
         return Plan(grid=Grid(rows=tuple(rows), columns=columns))
@@ -348,17 +306,9 @@ class ScriptedReasoner:
     def cell_tasks(self, question: Question, row: Row, column: Column, sources: Sequence[str]) -> tuple[Task, ...]:
         return tuple(Task(id="", source=s, query=f"{row.full_name} {column.full_question}") for s in sources)
 
-    async def extract_cells(
-        self,
-        question: Question,
-        row: Row,
-        columns: Sequence[Column],
-        findings: Sequence[Finding],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> tuple[Cell, ...]:
+    async def extract_cells(self, inputs: ReasonerInput, row: Row, columns: Sequence[Column]) -> tuple[Cell, ...]:
         self.read.append((row.name, tuple(column.name for column in columns)))
-        return tuple(self._cell(row, column, findings) for column in columns)
+        return tuple(self._cell(row, column, inputs.findings) for column in columns)
 
     def _cell(self, row: Row, column: Column, findings: Sequence[Finding]) -> Cell:
         cell = Cell(row=row.id, column=column.id, author=AUTHOR)
@@ -400,33 +350,17 @@ class Staged(ScriptedReasoner):
     async def work(self, stage: str, round_: int, emit: EventEmitter) -> None:
         """What is done first; `round_` is that of a reflection."""
 
-    async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
-        await self.work("plan", 0, emit)
-        return await super().plan(question, options, emit)
+    async def plan(self, inputs: ReasonerInput) -> Plan | Draft:
+        await self.work("plan", 0, inputs.emit)
+        return await super().plan(inputs)
 
-    async def reflect(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        round_: int,
-        emit: EventEmitter,
-    ) -> Reflection:
-        await self.work("reflect", round_, emit)
-        return await super().reflect(question, plan, findings, options, round_, emit)
+    async def reflect(self, inputs: ReasonerInput, round_: int) -> Reflection:
+        await self.work("reflect", round_, inputs.emit)
+        return await super().reflect(inputs, round_)
 
-    async def write(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        reflections: Sequence[Reflection],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> Draft:
-        await self.work("write", 0, emit)
-        return await super().write(question, plan, findings, reflections, options, emit)
+    async def write(self, inputs: ReasonerInput, reflections: Sequence[Reflection]) -> Draft:
+        await self.work("write", 0, inputs.emit)
+        return await super().write(inputs, reflections)
 
 
 def until(true: Callable[[], object], seconds: float = 60.0) -> None:

@@ -166,7 +166,7 @@ def _draw_multiselect(label: str, values: Sequence[str], width_pixels: int, key:
 
 
 def _table_row(row: SourceRow, support: AnswerSupport) -> dict[str, Any]:
-    citing_sentences = support.citing(row.number) if row.number is not None else ()
+    citing_sentences = support.sentences_citing(row.number) if row.number is not None else ()
     return {
         "number": row.number,
         "name": " · ".join(filter(None, [notice_text(row.evidence), row.evidence.title])),
@@ -188,7 +188,7 @@ def _domain_text(item: Evidence) -> str:
 def _source_url(row: SourceRow, support: AnswerSupport) -> str:
     """Return the URL of a source, opening at the passage that its first sentence uses."""
     passages = {passage.id: passage for passage in row.evidence.passages}
-    for sentence in support.citing(row.number) if row.number is not None else ():
+    for sentence in support.sentences_citing(row.number) if row.number is not None else ():
         if sentence.evidence == row.evidence.id and sentence.passage in passages:
             passage = passages[sentence.passage]
             return text_fragments.passage_url(row.evidence, passage, sentence.start, sentence.end)
@@ -206,7 +206,7 @@ def _draw_source(row: SourceRow, support: AnswerSupport, report: Report, cited: 
             for passage in row.evidence.passages[:MAX_PASSAGES]:
                 st.markdown(f"> {escape_markdown(passage.text, MAX_PASSAGE_CHARS)}")
             return
-        citing_sentences = support.citing(row.number)
+        citing_sentences = support.sentences_citing(row.number)
         count = t("sources.sentences", n=format_number(len(citing_sentences)))
         st.markdown(f"**\\[{row.number}\\] {title}** · {count}")
         lines = []

@@ -133,7 +133,7 @@ def source_uses(sentence_support: AnswerSupport, cited: CitedAnswer) -> dict[str
                 "name": t(f"standing.{sentence.status}"),
                 "text": to_single_line(sentence.text, MAX_SENTENCE_CHARS),
             }
-            for sentence in sentence_support.citing(source.number)
+            for sentence in sentence_support.sentences_citing(source.number)
         ]
         for source in cited.sources
     }

@@ -1,4 +1,4 @@
-"""The order of the stages, as a LangGraph graph: wiring only.
+"""The order of the stages, as a LangGraph graph. The stages themselves are in `nodes`.
 
     generate_query -> (clarification) -> (approval) -> <source>_research (parallel) -> reflection
       -+-> finalize_answer
@@ -11,9 +11,9 @@ check_answer follows finalize_answer if the run has a citation checker.
 
 A plan that is the outline of a report goes to `section` instead, once for each of its sections in
 parallel; a plan that is a table goes to `row`, once for each of its rows. There is one node per
-source, all made by one loop. The state of a run starts empty and belongs to that run only; its
-limits and helpers come with the context and are not stored. Nodes and routers are all `async`: a
-plain function would run in a thread, and many runs would compete for threads.
+source. The state of a run is stored in checkpoints; its limits and helpers are in the context, which
+is not stored. Nodes and routers are all `async`: a plain function would run in a thread, and many
+runs would compete for threads.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from langgraph.types import Send, interrupt
 from research.agent.nodes.answer import AnswerNotWrittenError, build_answer, compose_answer
 from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.check import check_answer
-from research.agent.nodes.news_coverage import CoverageBuilder, cover_news, read_ahead
+from research.agent.nodes.news_coverage import CoverageBuilder, cover_news, precompute_news
 from research.agent.nodes.plan import empty_plan, make_plan, standalone_question
 from research.agent.nodes.question import build_question
 from research.agent.nodes.reflect import reflect_on_findings
@@ -65,10 +65,10 @@ NodeFunction = Callable[..., Any]
 
 
 def _event_emitter(runtime: GraphRuntime, task_id: str = "") -> EventEmitter:
+    """Return the emitter of a run; it adds the id of the task to events that a source emits."""
     send_event = runtime.context.send_event
 
     def emit(event: RunEvent, /) -> None:
-        """Send an event; those that a source emits about its search get the id of the search."""
         is_of_task = isinstance(event, UsageRecorded | ToolCalled | DatabaseStepTaken)
         send_event(event.model_copy(update={"task": task_id}) if is_of_task else event)
 
@@ -236,26 +236,26 @@ async def _write_answer(state: GraphState, context: GraphContext, emit: EventEmi
 def _coverage_builder(question: Question, context: GraphContext, emit: EventEmitter) -> CoverageBuilder:
     """Return a function that determines the news coverage of a report."""
 
-    async def begin(findings: Sequence[Finding]) -> NewsCoverage | None:
+    async def build_coverage(findings: Sequence[Finding]) -> NewsCoverage | None:
         return await cover_news(question, findings, context, emit)
 
-    return begin
+    return build_coverage
 
 
 async def _section_node(section_input: SectionInput, runtime: GraphRuntime) -> dict[str, Any]:
     context = runtime.context
 
     async def search(task: Task) -> Finding:
-        finding, first = await _search_once(_with_language(task, section_input["question"]), runtime)
-        if first:
-            reading_tasks.append(asyncio.create_task(read_ahead(finding)))
+        finding, has_started = await _search_once(_with_language(task, section_input["question"]), runtime)
+        if has_started:
+            precomputations.append(asyncio.create_task(precompute_news(finding)))
         return finding
 
-    def searched(findings: Sequence[Finding]) -> None:
-        covering = _coverage_builder(section_input["question"], context, _event_emitter(runtime))
-        context.early_coverage.finish_section(section_input["part"], findings, section_input["plan"], covering)
+    def finish_searching(findings: Sequence[Finding]) -> None:
+        build_coverage = _coverage_builder(section_input["question"], context, _event_emitter(runtime))
+        context.early_coverage.finish_section(section_input["part"], findings, section_input["plan"], build_coverage)
 
-    reading_tasks: list[asyncio.Task[None]] = []
+    precomputations: list[asyncio.Task[None]] = []
     try:
         section, findings = await write_section(
             section_input["part"],
@@ -264,14 +264,14 @@ async def _section_node(section_input: SectionInput, runtime: GraphRuntime) -> d
             search,
             context,
             _event_emitter(runtime),
-            searched,
+            finish_searching,
         )
     except BaseException:
         context.early_coverage.cancel()
         raise
     finally:
-        for reading in reading_tasks:
-            reading.cancel()
+        for precomputation in precomputations:
+            precomputation.cancel()
     return {"sections": [section], "findings": findings}
 
 
@@ -400,30 +400,29 @@ def build_graph(
     state_type: type[Any] = GraphState,
     input_type: type[Any] | None = None,
 ) -> StateGraph[Any, Any, Any, Any]:
-    """Build the graph over some sources, given by the names of their nodes, without compiling it.
-
-    The arguments after `node_names` serve a graph that another process drives.
+    """Build the graph over some sources, without compiling it.
 
     Args:
+        node_names: the name of the node of each source; the other arguments are for LangGraph servers.
         wrap_node: wraps each node, given its name, to supply its context.
         first_node: a node that receives the client's input.
         last_node: a node that reports how the run ended.
-        context_type: the context of the nodes, for such a graph a token only.
+        context_type: the context of the nodes; on a server it holds only a token.
         state_type: the state, with additional keys.
         input_type: the part of the state that a client may send.
     """
 
-    async def fan_out(state: GraphState) -> list[Send] | str:
+    async def start_searches(state: GraphState) -> list[Send] | str:
         return _select_searches(state, node_names)
 
-    async def planned(state: GraphState) -> list[Send] | str:
+    async def route_after_plan(state: GraphState) -> list[Send] | str:
         if state.get("unclear"):
             return "clarification"
-        return await fan_out(state) if state.get("approved", True) else "approval"
+        return await start_searches(state) if state.get("approved", True) else "approval"
 
     graph = StateGraph(state_type, context_schema=context_type, input_schema=input_type)
-    for name, node, receives in _NODES:
-        graph.add_node(name, wrap_node(name, node), input_schema=receives)
+    for name, node, node_input in _NODES:
+        graph.add_node(name, wrap_node(name, node), input_schema=node_input)
     graph.add_edge("section", "finalize_answer")
     graph.add_edge("row", "finalize_answer")
     targets = [*node_names.values(), "section", "row", "finalize_answer"]
@@ -435,17 +434,17 @@ def build_graph(
         graph.add_node("receive_question", first_node)
         graph.add_edge(START, "receive_question")
     graph.add_edge("receive_question" if first_node else START, "generate_query")
-    planning = [*targets, "approval", "clarification"]
-    graph.add_conditional_edges("generate_query", planned, planning)
-    graph.add_conditional_edges("clarification", planned, planning)
-    graph.add_conditional_edges("approval", fan_out, targets)
-    graph.add_conditional_edges("reflection", fan_out, targets)
+    targets_after_plan = [*targets, "approval", "clarification"]
+    graph.add_conditional_edges("generate_query", route_after_plan, targets_after_plan)
+    graph.add_conditional_edges("clarification", route_after_plan, targets_after_plan)
+    graph.add_conditional_edges("approval", start_searches, targets)
+    graph.add_conditional_edges("reflection", start_searches, targets)
     end = "report" if last_node else END
 
-    async def written(state: GraphState) -> str:
+    async def route_after_answer(state: GraphState) -> str:
         return "check_answer" if state.get("unchecked") else end
 
-    graph.add_conditional_edges("finalize_answer", written, ["check_answer", end])
+    graph.add_conditional_edges("finalize_answer", route_after_answer, ["check_answer", end])
     graph.add_edge("check_answer", end)
     if last_node:
         graph.add_node("report", last_node)

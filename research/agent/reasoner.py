@@ -7,8 +7,10 @@ with no key and no network.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from research.citations.support import CitedExcerpt
 from research.core.events import EventEmitter
 from research.core.records import (
     Cell,
@@ -17,7 +19,6 @@ from research.core.records import (
     Finding,
     HeadlineTones,
     ModelVerdicts,
-    Passage,
     Plan,
     Question,
     Reflection,
@@ -48,100 +49,63 @@ class Corpus(Protocol):
         """Return the languages of the documents."""
 
 
+@dataclass(frozen=True)
+class ReasonerInput:
+    """The run's data that each step of a reasoner receives. Steps that plan have no plan or findings."""
+
+    question: Question
+    options: RunOptions
+    emit: EventEmitter
+    plan: Plan = field(default_factory=Plan)
+    findings: Sequence[Finding] = ()
+
+
 class Reasoner(Protocol):
     """The interface between the stages and the code that plans, judges and writes.
 
     Expected failures are part of the result; an exception is a bug.
     """
 
-    async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
+    async def plan(self, inputs: ReasonerInput) -> Plan | Draft:
         """Return the parts of the question and the tasks of the first round.
 
         If no search is needed, return the whole answer as a draft.
         """
 
-    async def reflect(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        round_: int,
-        emit: EventEmitter,
-    ) -> Reflection:
-        """Return what is missing after a round, and tasks to fill the gaps (uncapped)."""
+    async def reflect(self, inputs: ReasonerInput, round_: int) -> Reflection:
+        """Return what is missing after a round, counted from 1, and tasks to fill the gaps.
 
-    async def write(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        reflections: Sequence[Reflection],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> Draft:
+        The caller limits the number of tasks.
+        """
+
+    async def write(self, inputs: ReasonerInput, reflections: Sequence[Reflection]) -> Draft:
         """Write the answer, citing only evidence of the findings."""
 
     def quote_findings(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
         """Quote the findings, for a run whose budget allows no written answer. Calls no model."""
 
-    async def plan_report(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
-        """Return the sections of a report, each with the task that its search begins with."""
+    async def plan_report(self, inputs: ReasonerInput) -> Plan:
+        """Return the outline of a report: its sections, each with the first search for it."""
 
-    async def write_section(
-        self,
-        question: Question,
-        plan: Plan,
-        section: ReportSection,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> ReportSection:
+    async def write_section(self, inputs: ReasonerInput, section: ReportSection) -> ReportSection:
         """Write a section from its findings, keeping or correcting its earlier text."""
 
-    async def reflect_on_section(
-        self,
-        question: Question,
-        plan: Plan,
-        section: ReportSection,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        round_: int,
-        emit: EventEmitter,
-    ) -> Reflection:
-        """Return what a section still lacks, and tasks to fill the gaps (uncapped)."""
+    async def reflect_on_section(self, inputs: ReasonerInput, section: ReportSection, round_: int) -> Reflection:
+        """Return what a section still lacks, and tasks for the given round; the caller limits them."""
 
-    async def write_preface(
-        self,
-        question: Question,
-        plan: Plan,
-        sections: Sequence[ReportSection],
-        findings: Sequence[Finding],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> Draft:
+    async def write_preface(self, inputs: ReasonerInput, sections: Sequence[ReportSection]) -> Draft:
         """Write the summary that precedes the sections of a report, citing what they cite."""
 
-    async def judge_tones(
-        self, question: Question, headlines: Sequence[str], options: RunOptions, emit: EventEmitter
-    ) -> HeadlineTones:
-        """Judge how the news of each headline sounds to the asker; empty if it cannot be judged."""
+    async def judge_tones(self, inputs: ReasonerInput, headlines: Sequence[str]) -> HeadlineTones:
+        """Judge the tone of each headline; empty if the reasoner cannot judge it."""
 
-    async def plan_table(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
-        """Plan the table that a sentence asks for; without a `grid` if its rows are unclear."""
+    async def plan_table(self, inputs: ReasonerInput) -> Plan:
+        """Plan the table that the question asks for; without a `grid` if its rows are unclear."""
 
     def cell_tasks(self, question: Question, row: Row, column: Column, sources: Sequence[str]) -> tuple[Task, ...]:
-        """Return the searches of some sources for a cell. Equal tasks of cells run once."""
+        """Return the searches of some sources for a cell. The caller runs equal tasks once."""
 
-    async def extract_cells(
-        self,
-        question: Question,
-        row: Row,
-        columns: Sequence[Column],
-        findings: Sequence[Finding],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> tuple[Cell, ...]:
+    async def extract_cells(self, inputs: ReasonerInput, row: Row, columns: Sequence[Column]) -> tuple[Cell, ...]:
         """Extract some cells of a row from the findings, in the order of the columns."""
 
 
@@ -153,29 +117,18 @@ class OwnedReasoner(Protocol):
         """Return the reasoner for the runs of an owner."""
 
 
-class ClaimPassage(NamedTuple):
-    """A passage that a sentence cites, with the id of its source.
-
-    `heading` states what the passage is about, as its text may not name the subject.
-    """
-
-    evidence_id: str
-    passage: Passage
-    heading: str = ""
-
-
 class Claim(NamedTuple):
-    """A sentence with citations: its key, its text and its passages, the nearest first."""
+    """A sentence with citations: its key, its text and what it cites, the nearest excerpt first."""
 
     key: str
     text: str
-    passages: tuple[ClaimPassage, ...]
+    excerpts: tuple[CitedExcerpt, ...]
 
 
 class CitationChecker(Protocol):
-    """A judge of sentences by the passages that they cite. Failures are part of the results.
+    """A model that judges sentences by the passages that they cite. Failures are part of the results.
 
-    A checker with `can_judge` False leaves judging to the rules and only rewrites sentences.
+    If `can_judge` is False, the rules judge, and the checker only rewrites sentences.
     """
 
     can_judge: bool
@@ -183,16 +136,16 @@ class CitationChecker(Protocol):
     def is_available(self, options: RunOptions) -> bool:
         """Return whether the run has a model that writes and judges its answer."""
 
-    def is_single_claim_only(self, options: RunOptions) -> bool:
+    def is_limited_to_one_claim(self, options: RunOptions) -> bool:
         """Return whether a call can judge only one sentence."""
 
-    def author(self, options: RunOptions) -> str:
-        """Return the judging model as `provider:name`."""
+    def judging_model_name(self, options: RunOptions) -> str:
+        """Return the judging model as `provider:name`; "" if the run has none."""
 
     async def judge_claims(
         self, question: Question, claims: Sequence[Claim], options: RunOptions, emit: EventEmitter
     ) -> ModelVerdicts:
-        """Judge sentences with one call."""
+        """Judge sentences with one call; a sentence without a usable verdict is left out."""
 
     async def rewrite_claims(
         self, question: Question, claims: Sequence[Claim], options: RunOptions, emit: EventEmitter

@@ -9,7 +9,10 @@ from research.core.records import Draft, Finding, Plan, Question
 
 
 class SplitReasoner:
-    """Delegates the steps of reports to `reports`, and all other steps to `default`."""
+    """Delegates the steps of reports to `reports`, and all other steps to `default`.
+
+    The methods that only delegate are those of the two reasoners.
+    """
 
     def __init__(self, default: Reasoner, reports: Reasoner) -> None:
         self._default, self._reports = default, reports

@@ -9,7 +9,7 @@ from research.core.records import Span
 
 
 def table_spans(headings: Sequence[str], rows: Iterable[tuple[str, Iterable[Iterable[Span]]]]) -> Iterator[Span]:
-    """Yield the spans of a table from its headings, and from the name and the cells of each row."""
+    """Yield the spans of a table. A row is its name and its cells, and a cell is a sequence of spans."""
     heading_cells = "".join(f" {escape_table_cell(heading)} |" for heading in headings)
     yield Span(kind="text", text=f"| |{heading_cells}\n|---|{'---|' * len(headings)}")
     for name, cells in rows:

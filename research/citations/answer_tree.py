@@ -55,6 +55,8 @@ def build_answer_tree(spans: Sequence[NumberedSpan]) -> list[Node]:
 
 
 class _AnswerTreeBuilder:
+    """Builder of one tree. The parser may drop citations; these are put behind the nearest block."""
+
     def __init__(self, spans: Sequence[NumberedSpan]) -> None:
         self._formulas = FormulaStore()
         self._text = "".join(
@@ -84,9 +86,10 @@ class _AnswerTreeBuilder:
 
     def _unplaced_before(self, end_line: int) -> list[int]:
         """Return the citations before a line that are not placed yet."""
-        return [at for at, line in takewhile(lambda left: left[1] < end_line, self._unplaced.items())]
+        return [at for at, line in takewhile(lambda item: item[1] < end_line, self._unplaced.items())]
 
     def _cites_before(self, end_line: int) -> list[Node]:
+        """Return the nodes of the citations before a line that are not placed yet."""
         return [node for at in self._unplaced_before(end_line) for node in self._cite_nodes(at)]
 
     def _cites_up_to(self, text: str) -> list[int]:
@@ -95,30 +98,29 @@ class _AnswerTreeBuilder:
         return [*takewhile(lambda at: at <= last, self._unplaced)]
 
     def _cite_nodes(self, span_index: int) -> list[Node]:
-        """Return the node of a citation, after the nodes of earlier citations dropped from its
-        paragraph."""
-        before = takewhile(lambda left: left[0] < span_index, self._unplaced.items())
-        lost = [n for n, line in before if line >= self._paragraph_line]
-        return [{"t": "cite", "span": n} for n in [*lost, span_index] if self._unplaced.pop(n, None) is not None]
+        """Return the node of a citation, after those of earlier citations dropped from its paragraph."""
+        before = takewhile(lambda item: item[0] < span_index, self._unplaced.items())
+        dropped = [n for n, line in before if line >= self._paragraph_line]
+        return [{"t": "cite", "span": n} for n in [*dropped, span_index] if self._unplaced.pop(n, None) is not None]
 
     def _build_blocks(self, tokens: Iterable[Token]) -> list[Node]:
         root: list[Node] = []
         stack = [root]
-        row = 0  # end line of the current table row
+        row_end = 0  # end line of the current table row
         for token in tokens:
             if token.type == "tr_close":  # a cell beyond the last column is not shown
                 cell = stack[-1][-1]
                 assert isinstance(cell, dict)
-                cell["c"] += self._cites_before(row)
+                cell["c"] += self._cites_before(row_end)
             if token.nesting < 0:
                 stack.pop()
             elif token.nesting > 0:
                 stack.append(open_node(token, stack[-1]))
-                row = token.map[1] if token.type == "tr_open" and token.map else row
+                row_end = token.map[1] if token.type == "tr_open" and token.map else row_end
             elif token.type == "inline":
                 self._paragraph_line, end = token.map or (0, 0)
                 stack[-1].extend(self._build_inline(token.children or []))
-                if end > row:
+                if end > row_end:
                     stack[-1].extend(self._cites_before(end))
             elif token.type == "fence":
                 stack[-1].append(_code_node(token))
@@ -153,7 +155,7 @@ class _AnswerTreeBuilder:
                 yield from self._cite_nodes(placeholder_index(piece))
                 continue
             if formula := self._formulas.get(piece):
-                yield formula.to_node
+                yield formula.node
                 continue
             for at, words in enumerate(_BR_TAG.split(piece)):
                 if at:
@@ -170,8 +172,7 @@ def _code_node(token: Token) -> Node:
 
 
 def _with_placeholders(spans: Sequence[NumberedSpan]) -> str:
-    """Join the Markdown of the spans, with placeholders; a span of another part begins a
-    paragraph."""
+    """Join the Markdown of the spans, with placeholders; a span of another part begins a paragraph."""
     out = []
     part = spans[0].span.part if spans else ""
     for at, item in enumerate(spans):
@@ -257,7 +258,7 @@ def _remove_false_numbers(nodes: list[Node]) -> list[Node]:
 
 
 def _string_slots(nodes: list[Any]) -> Iterator[tuple[list[Any], int]]:
-    """Yield the position of each string, with a separator for code, breaks and citations."""
+    """Yield the list and the index of each string; code, breaks and citations count as a separator."""
     for at, node in enumerate(nodes):
         if isinstance(node, str):
             yield nodes, at
@@ -275,6 +276,7 @@ def _walk(nodes: Iterable[Node]) -> Iterator[dict[str, Any]]:
 
 
 def _shift_headings(nodes: list[Node]) -> None:
+    """Shift the levels of all headings so that the highest is `_TOP_HEADING_LEVEL`."""
     headings = [node for node in _walk(nodes) if node["t"] == "h"]
     highest = min((node["level"] for node in headings), default=_TOP_HEADING_LEVEL)
     for node in headings:

@@ -25,7 +25,7 @@ from research.citations.registry import EvidenceRegistry
 from research.core.records import CitedFigure, Evidence, FigureDisagreement, Report
 from research.core.text.near_duplicates import is_near_duplicate, shingles
 
-MAX_FIGURES_PER_SOURCE = 60  # figures of a source
+MAX_FIGURES_PER_SOURCE = 60  # further figures of a source are not compared
 MAX_DISAGREEMENTS = 60
 
 
@@ -65,6 +65,7 @@ def _story_conflict_sources(cited: CitedAnswer | None, registry: EvidenceRegistr
 
 
 def _figures_of(evidence: Evidence) -> Iterator[SourcedFigure]:
+    """Yield the comparable figures of a source."""
     if evidence.kind == "place" and evidence.place is None:
         return  # routes and distances: two routes may differ, and both figures are right
     place = evidence.place
@@ -85,8 +86,7 @@ def _is_same_quantity(first: SourcedFigure, second: SourcedFigure) -> bool:
 
 
 def _has_other_subject(first: SourcedFigure, second: SourcedFigure) -> bool:
-    """Return whether two texts are about different things and neither sentence names the other's
-    subject.
+    """Return whether two texts are about different things, and neither sentence names the other thing.
 
     Texts are about different things if they belong to two places on a map, or to two pages with
     titles of the same sort.
@@ -94,7 +94,7 @@ def _has_other_subject(first: SourcedFigure, second: SourcedFigure) -> bool:
     places = first.origin.place_names, second.origin.place_names
     if any(places):
         return all(places) or not (first.mentions_place(places[1]) or second.mentions_place(places[0]))
-    if not first.origin.is_sibling(second.origin):
+    if not first.origin.names_similar_thing(second.origin):
         return False
     mentions = first.mention, second.mention
     title_words = first.origin.title_words | second.origin.title_words

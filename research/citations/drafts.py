@@ -28,7 +28,7 @@ def number_draft(report: Report, text: str, handles: Mapping[str, Sequence[str]]
             cites_by_address(report.evidence),
             cites_by_title(report.evidence),
             is_partial=True,
-            list_pending=True,
+            is_list_pending=True,
         ),
         created=datetime.now(UTC),
     )

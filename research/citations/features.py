@@ -13,8 +13,8 @@ from typing import NamedTuple
 from research.citations.figure_check import MissingFigure, find_missing_figures
 from research.citations.tokenization import TokenizedSentence, TokenizedText
 
-WORD_WINDOW_RATIO, DENSE_WINDOW_RATIO = 2.0, 1.5  # lengths of the claim
-MIN_WINDOW_TOKENS = 4  # tokens
+WORD_WINDOW_RATIO, DENSE_WINDOW_RATIO = 2.0, 1.5  # length of a window divided by that of the claim
+MIN_WINDOW_TOKENS = 4  # of the window for a short claim
 MAX_MISSING_FIGURES = 2
 NEGATIONS = frozenset("不没未无非别勿")  # in English a negation has no predictive value
 
@@ -33,8 +33,10 @@ class TokenWindow(NamedTuple):
 
 
 class ClaimFeatures(NamedTuple):
-    """Features of a claim by name, the nearest window with its sentences, and the missing
-    figures."""
+    """Features of a claim by name, and what they are based on: the nearest window and missing figures.
+
+    `sentences` are those that the window overlaps.
+    """
 
     feature_values: dict[str, float]
     window: TokenWindow
@@ -43,7 +45,10 @@ class ClaimFeatures(NamedTuple):
 
 
 def find_window(tokens: Collection[str], passages: Sequence[TokenizedText], max_tokens: float) -> TokenWindow:
-    """Find the window of at most `max_tokens` tokens with the most distinct `tokens`."""
+    """Find the window of at most `max_tokens` tokens that contains most of the given tokens.
+
+    Without a match the window is empty, with the share 0.
+    """
     targets, max_length = frozenset(tokens), max(MIN_WINDOW_TOKENS, int(max_tokens))
     best = TokenWindow(0, 0, 0, 0.0)
     best_count = 0
@@ -67,8 +72,8 @@ def find_window(tokens: Collection[str], passages: Sequence[TokenizedText], max_
     return best
 
 
-def measure_features(claim: TokenizedText, passages: Sequence[TokenizedText]) -> ClaimFeatures:
-    """Compute all features of a claim:
+def compute_features(claim: TokenizedText, passages: Sequence[TokenizedText]) -> ClaimFeatures:
+    """Compute the features of a claim:
 
     - `words`: share of its content words in a window of twice its length;
     - `dense`: share of all its words in a window of one and a half times its length;

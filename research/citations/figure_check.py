@@ -23,8 +23,7 @@ TIME_KINDS = frozenset({"date", "clock", "weekday", "quarter", "half", "decade",
 
 @dataclass(frozen=True, slots=True)
 class MissingFigure:
-    """A figure of the claim that no passage supports; `replacement` is the figure found in its
-    place."""
+    """A figure of the claim that no passage supports; `replacement` is another figure in its place."""
 
     measure: Measure
     text: str
@@ -61,8 +60,7 @@ def find_missing_figures(
 
 
 def _is_present(measure: Measure, claim_measures: Sequence[Measure], found: Sequence[Measure]) -> bool:
-    """Return whether the found figures contain a figure of a claim at least as often as the
-    claim."""
+    """Return whether the found figures contain a figure at least as often as the claim does."""
     occurrences = [
         m
         for m in claim_measures
@@ -83,8 +81,7 @@ def _other_sentences(
 
 
 def _has_date_parts(measure: Measure, found: Sequence[Measure]) -> bool:
-    """Return whether a date occurs in parts: its year in one place, its month and day in
-    another."""
+    """Return whether a date occurs in two parts: its year, and its month and day."""
     year, month, day = measure.date_parts
     if not measure.is_date or year is None or month is None:
         return False
@@ -100,8 +97,7 @@ def _describe_missing(
     claim: TokenizedText,
     nearest: Sequence[tuple[TokenizedText, TokenizedSentence]],
 ) -> MissingFigure:
-    """Describe a missing figure, with the figure of the nearest sentence that stands in its
-    place."""
+    """Describe a missing figure, with the figure that a nearest sentence has in its place."""
     text = claim.text[measure.start : measure.end].strip()
     if measure.is_small_word:
         return MissingFigure(measure, text)
@@ -111,7 +107,7 @@ def _describe_missing(
             m
             for m in sentence.measures
             if _is_comparable(measure, m, claim.folded, sentence.folded)
-            and not any(measures_agree(mine, m) for mine in claim_measures)
+            and not any(measures_agree(claimed, m) for claimed in claim_measures)
         ]
         min_count = (MIN_WORD_SHARE_FOR_DATES if measure.kind in TIME_KINDS else MIN_WORD_SHARE) * len(others)
         if rivals and sum(word in sentence.tokens for word in others) >= min_count:
@@ -127,17 +123,17 @@ _NEXT_WORD = re.compile(r"\s?([^\W\d_]+)")
 
 def _counted_noun(text: str, measure: Measure) -> str | None:
     """Return the word after a bare figure; None if it has a unit, is a date, or no word follows."""
-    if text[max(0, measure.start - 1) : measure.start] in tuple("-–—/"):  # the end of 2018-19
+    if text[max(0, measure.start - 1) : measure.start] in tuple("-–—/"):  # the second year of 2018-19
         return None
     match = _NEXT_WORD.match(text, measure.end)
     return match[1] if match and not measure.kind and not measure.is_date else None
 
 
 def _is_comparable(first: Measure, second: Measure, claim_text: str, sentence_text: str) -> bool:
+    """Return whether a figure of a sentence may contradict a figure of the claim."""
     if first.is_date and second.is_date:
         return dates_conflict(first, second)
     if not first.kind and not second.kind:
-        return _counted_noun(claim_text, first) is not None and _counted_noun(claim_text, first) == _counted_noun(
-            sentence_text, second
-        )
+        noun = _counted_noun(claim_text, first)
+        return noun is not None and noun == _counted_noun(sentence_text, second)
     return first.family == second.family and bool(first.kind)

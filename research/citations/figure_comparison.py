@@ -1,7 +1,7 @@
 """Comparison of figures for the same quantity in different texts.
 
-Precision comes before recall: `mention_comparison` decides whether two figures are of one thing, and doubtful
-pairs are dropped. No figure is preferred as the true one: all of them are reported.
+The caller decides which figures are of one thing (see `mention_comparison`); doubtful pairs are not
+compared. No figure is assumed to be the true one: all of them are reported.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from research.citations.tokenization import tokenize_text
 from research.core.text.quantities import Measure, are_compatible, fold_text
 from research.core.text.tokenizer import STOP_WORDS, has_han, normalise_quote
 
-MAX_TEXT_CHARS = 4_000  # characters of a text
-NEAREST_WORDS = 6  # words around a figure; compared figures share one
-MAX_FIGURES_PER_WORD = 60  # figures compared for each such word
-MAX_SUBJECT_CHARS = 80  # characters
-MAX_CLAUSE_CHARS = 200  # characters of a displayed sentence
+MAX_TEXT_CHARS = 4_000  # the rest of a text is not read
+NEAREST_WORDS = 6  # words around a figure, of which two compared figures must share one
+MAX_FIGURES_PER_WORD = 60  # further figures with the word are not compared
+MAX_SUBJECT_CHARS = 80  # of the description of a group
+MAX_CLAUSE_CHARS = 200  # of a displayed sentence
 
 _TRIMMED_CHARS = " ,，:：、-–—.。;；"
 
@@ -52,7 +52,7 @@ class FigureOrigin:
         """Words of the title in order, without stop words."""
         return tuple(word for word in tokenize_text(strip_site_name(self.title), True).tokens if word not in STOP_WORDS)
 
-    def is_sibling(self, other: FigureOrigin) -> bool:
+    def names_similar_thing(self, other: FigureOrigin) -> bool:
         """Return whether the titles name different things of one sort: Toy Museum, Rail Museum.
 
         Such titles have the same ending and each a word that the other lacks.
@@ -131,11 +131,11 @@ def group_disagreements(
     none of them is used. The order depends only on the figures themselves.
     """
     kinds: dict[tuple[str, str], list[SourcedFigure]] = defaultdict(list)
-    for one in figures:
-        kinds[one.mention.comparison_key].append(one)
-    for same in kinds.values():
-        same.sort(key=lambda one: one.position)
-        for group in _connected_groups(same, similarity):
+    for figure in figures:
+        kinds[figure.mention.comparison_key].append(figure)
+    for figures_of_kind in kinds.values():
+        figures_of_kind.sort(key=lambda figure: figure.position)
+        for group in _connected_groups(figures_of_kind, similarity):
             candidates = _one_per_source(group)
             if any(not are_compatible(a.measure, b.measure) for a, b in combinations(candidates, 2)):
                 yield candidates
@@ -144,14 +144,14 @@ def group_disagreements(
 def _connected_groups(figures: Sequence[SourcedFigure], similarity: SimilarityFunction) -> list[list[SourcedFigure]]:
     """Return the connected components of figures of one kind that contain a disagreement.
 
-    A figure is linked to at most the most similar figure of another source.
+    Two figures are linked if each is the most similar figure of its source to the other.
     """
     parents = list(range(len(figures)))
 
-    def root(at: int) -> int:
-        while parents[at] != at:
-            parents[at] = at = parents[parents[at]]
-        return at
+    def root(index: int) -> int:
+        while parents[index] != index:
+            parents[index] = index = parents[parents[index]]
+        return index
 
     scores = {pair: score for pair in _candidate_pairs(figures) if (score := similarity(*(figures[at] for at in pair)))}
     best: dict[tuple[int, str], float] = defaultdict(float)
@@ -205,7 +205,7 @@ def describe_subject(group: Sequence[SourcedFigure]) -> str:
     A long sentence is cut around the figure; the title is prepended if the sentence contains no
     name.
     """
-    first = min(group, key=lambda one: (len(one.mention.sentence.original), one.position))
+    first = min(group, key=lambda figure: (len(figure.mention.sentence.original), figure.position))
     sentence, m = first.mention.sentence.original, first.measure
     start = max(0, m.start - MAX_SUBJECT_CHARS // 2) if len(sentence) > MAX_SUBJECT_CHARS else 0
     before = sentence[start : m.start]

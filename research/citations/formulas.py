@@ -18,7 +18,7 @@ from research.core.text.tokenizer import HAN_RANGES
 # A private character replaces each formula; one already in the text becomes U+FFFD.
 _FIRST_PLACEHOLDER, _LAST_PLACEHOLDER = 0xE100, 0xF8FF
 FORMULA_PLACEHOLDER = f"[{chr(_FIRST_PLACEHOLDER)}-{chr(_LAST_PLACEHOLDER)}]"
-_MAX_CHARS = 3_000  # characters
+_MAX_CHARS = 3_000  # longer text is not taken for a formula
 _INNER = r"(?:[^$\n\\]|\\[^\n\[\]()]|\\?\n(?![ \t>]*\n))"
 _CANDIDATE = re.compile(
     rf"(?<![\\$])\$\$(?!\$)(?P<double>{_INNER}{{1,{_MAX_CHARS}}}?)\$\$(?!\$)"
@@ -28,10 +28,7 @@ _CANDIDATE = re.compile(
     rf"|(?<!\\)\\begin\{{(?P<name>equation|align|gather|multline)(?P<star>\*?)\}}"
     rf"(?P<bare>{_INNER}{{1,{_MAX_CHARS}}}?)\\end\{{(?P=name)(?P=star)\}}"
 )
-_INNER_ENVIRONMENTS = {
-    "align": "aligned",
-    "gather": "gathered",
-}  # equivalents inside dollars
+_INNER_ENVIRONMENTS = {"align": "aligned", "gather": "gathered"}  # equivalents inside dollars
 # Syntax that identifies TeX: a command, a spacing, an index or a power.
 _TEX_SYNTAX = re.compile(r"\\(?:[A-Za-z]+|[,;:!{}|\\> ])|[_^]\s?[{A-Za-z0-9\\*+('-]")
 _COMMAND = re.compile(r"\\(?:text\w*|math\w*|operatorname|[mhf]box|label|tag|begin|end)\*?\s*\{[^{}]*\}|\\[A-Za-z]+")
@@ -62,15 +59,14 @@ _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 
 class Formula(NamedTuple):
-    """TeX, and whether it is displayed on a line of its own; `source_text` is the original
-    Markdown."""
+    """A formula in TeX; `is_display` for one on a line of its own. `source_text` is its Markdown."""
 
     tex: str
     is_display: bool
     source_text: str
 
     @property
-    def to_node(self) -> dict[str, Any]:
+    def node(self) -> dict[str, Any]:
         """The formula as a node of an answer tree."""
         return {"t": "math", "display": self.is_display, "c": [self.tex]}
 
@@ -147,8 +143,7 @@ _BLOCK_START = re.compile(r"[-+*#>=|~]|\d+[.)]")  # begins a block of another ki
 
 
 def _find_candidates(text: str) -> Iterator[re.Match[str]]:
-    """Yield possible formulas; matches may overlap, since a false one may hide one that begins
-    in it."""
+    """Yield possible formulas. Matches may overlap, as a formula may begin inside a false match."""
     at = 0
     while match := _CANDIDATE.search(text, at):
         yield match

@@ -15,17 +15,17 @@ from functools import cache
 
 from research import data
 from research.citations.cues import find_cues
-from research.citations.features import ClaimFeatures, measure_features
+from research.citations.features import ClaimFeatures, compute_features
 from research.citations.figure_check import MissingFigure
 from research.citations.tokenization import TokenizedSentence, TokenizedText, tokenize_text
-from research.citations.verbatim import cuts_word, find_verbatim_sentence
+from research.citations.verbatim import cuts_last_word, find_verbatim_sentence
 from research.core.records import Record, SupportAssessment, SupportGap
 from research.core.text import segment
 from research.core.text.tokenizer import STOP_WORDS
 
-MAX_MISSING_WORDS = 12  # missing words that a ruling lists
-SMALL_MARGIN = 0.15  # above the threshold; within it, "supported" is right less often than overall
-FULL_OVERLAP = 0.9  # share of a claim's words in one window, from which other words there may retract it
+MAX_MISSING_WORDS = 12  # longest list of missing words in an assessment
+SMALL_MARGIN = 0.15  # a probability this little above the threshold is less reliable than others
+FULL_OVERLAP = 0.9  # share of a claim's words that a sentence must have to be searched for a retraction
 
 
 class JudgeAccuracy(Record):
@@ -81,7 +81,7 @@ def judge_claim(claim: str, passages: Sequence[str]) -> SupportAssessment:
     texts = [tokenize_text(passage) for passage in passages]
     if not tokenized.tokens or not any(text.tokens for text in texts):
         return SupportAssessment(status="unclear", gaps=(SupportGap(kind="words", text=claim.strip()),))
-    features = measure_features(tokenized, texts)
+    features = compute_features(tokenized, texts)
     language = "zh" if tokenized.is_chinese else "en"
     model = load_model(language)
     probability = support_probability(features.feature_values, language)
@@ -111,15 +111,15 @@ def judge_claim(claim: str, passages: Sequence[str]) -> SupportAssessment:
     )
 
 
-def support_margin(claim: str, ruling: SupportAssessment) -> float:
-    """Return how far the probability of a ruling exceeds the threshold for "supported"."""
-    return ruling.score - load_model("zh" if tokenize_text(claim, True).is_chinese else "en").supported
+def support_margin(claim: str, assessment: SupportAssessment) -> float:
+    """Return by how much the probability of support exceeds the threshold for "supported"."""
+    return assessment.score - load_model("zh" if tokenize_text(claim, True).is_chinese else "en").supported
 
 
 def _nearest_sentence(claim: TokenizedText, features: ClaimFeatures) -> TokenizedSentence | None:
     """Return the sentence in the nearest window that has most words of the claim."""
     words = frozenset(claim.content_tokens)
-    return max(features.sentences, key=lambda one: len(words & one.tokens), default=None)
+    return max(features.sentences, key=lambda sentence: len(words & sentence.tokens), default=None)
 
 
 def support_probability(values: Mapping[str, float], language: str) -> float:
@@ -130,26 +130,26 @@ def support_probability(values: Mapping[str, float], language: str) -> float:
 
 
 def _figure_gap(figure: MissingFigure) -> SupportGap:
+    """Convert a missing figure to a gap."""
     kind = "date" if figure.is_time else "figure"
     return SupportGap.model_validate({"kind": kind, "text": figure.text, "found": figure.replacement})
 
 
 def find_retraction(claim: TokenizedText, texts: Sequence[TokenizedText], features: ClaimFeatures) -> str:
-    """Return a sentence with nearly all words of a claim that also retracts it; "" if there is
-    none."""
+    """Return a sentence that has nearly all words of a claim but denies or limits it; "" if there is none."""
     if features.feature_values["dense"] < FULL_OVERLAP:
         return ""
     claim_cues, words = find_cues(claim.folded), frozenset(claim.content_tokens)
     for text in texts:
         for sentence in text.sentences:
             is_near = len(words & sentence.tokens) >= FULL_OVERLAP * len(words)
-            if is_near and (find_cues(sentence.folded) - claim_cues or cuts_word(claim.text, sentence.folded)):
+            if is_near and (find_cues(sentence.folded) - claim_cues or cuts_last_word(claim.text, sentence.folded)):
                 return text.text[sentence.start : sentence.end]
     return ""
 
 
 def _missing_words(claim: TokenizedText, features: ClaimFeatures) -> list[SupportGap]:
-    """Return the words of a claim that the nearest sentences lack, as excerpts of the claim."""
+    """Return a gap with the words of a claim that the nearest sentences lack; [] if they have all."""
     present = frozenset(token for sentence in features.sentences for token in sentence.tokens)
     excerpts: list[str] = []
     last = at = 0

@@ -1,4 +1,4 @@
-"""Sources that a text may cite, and those that the entries of its own lists refer to."""
+"""Gathered sources that a text may cite, and the match of its own lists of sources with them."""
 
 from __future__ import annotations
 
@@ -21,19 +21,18 @@ _TRAILING_DATE = re.compile(
 
 
 class KnownSources(NamedTuple):
-    """Sources that may be cited, by handle, by address identity, and by normalised title."""
+    """Gathered sources by handle, by address identity, and by normalised title."""
 
     handles: Mapping[str, PassageReference]
     urls: Mapping[str, PassageReference]
     titles: Mapping[str, PassageReference] = {}
 
     def find_cites(self, entry: ListEntry) -> tuple[PassageReference, ...]:
-        """Return the sources that an entry of a list refers to by handle or address, or else by
-        title."""
+        """Return the sources that an entry of a list refers to by handle or address, else by title."""
         keys = HANDLE.findall(unicodedata.normalize("NFKC", entry.text))
         cites = [self.handles.get(key.lower()) for key in keys]
         cites += [self.urls.get(address_key(url)) for url in entry.urls]
-        if not entry.urls:  # some leave out the scheme
+        if not entry.urls:  # the address may lack its scheme
             bare = _SCHEMELESS_ADDRESS.findall(entry.text)
             cites += [self.urls.get(address_key(f"https://{address}")) for address in bare]
         if not any(cites) and not entry.urls:
@@ -49,11 +48,14 @@ class KnownSources(NamedTuple):
 
 @dataclass
 class EntrySources:
-    """The sources of the entries of a text's lists, and what the text cites so far."""
+    """The gathered sources of the entries in a text's lists.
+
+    The resolver of marks and `cite` record here what the text cites; the removal of lists reads it.
+    """
 
     known: KnownSources
-    needs_list: bool = False  # whether any mark is of a style that needs a list
-    has_citation: bool = False  # whether anything outside the lists is cited
+    needs_list: bool = False  # True if a mark is of a style that needs a list
+    has_citation: bool = False  # True if a mark outside the lists cites a gathered source
     _cited: set[int] = field(default_factory=set)  # `id()` of each entry that a mark cites
     _sources: dict[int, tuple[PassageReference, ...]] = field(default_factory=dict)
 

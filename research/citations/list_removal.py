@@ -1,4 +1,4 @@
-"""Removal of a text's own lists of sources, which the program replaces by its own."""
+"""Removal of the lists of sources in a model's text, as the program adds a list of its own."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SENTENCE_END = re.compile(r"[.。!！?？][\"”’」』)）]*\s*$")
 class ListRemoval:
     """Finds the lines of a text that only list its sources, or introduce such a list.
 
-    `sources` are the lists that are no further reading. If `list_pending`, the text is still being
+    `sources` are the lists that are no further reading. If `is_list_pending`, the text is still being
     written, and its last lines may be the beginning of a list.
     """
 
@@ -44,14 +44,13 @@ class ListRemoval:
         marks: Sequence[CitationMark],
         entry_sources: EntrySources,
         *,
-        list_pending: bool,
+        is_list_pending: bool,
     ) -> None:
         self._report, self._lists, self._sources, self._marks = report, lists, sources, marks
-        self._entry_sources, self._list_pending = entry_sources, list_pending
+        self._entry_sources, self._is_list_pending = entry_sources, is_list_pending
 
     def lines_to_remove(self) -> set[int]:
-        """Return the numbers of the lines to remove: lists of sources without other content, and
-        their headings."""
+        """Return the numbers of the lines to remove: entries of lists of sources, and their headings."""
         cites = self._entry_sources.has_citation or self._cites_outside_lists()
         removed: set[int] = set()
         for entry in (*self._lists.definitions, *self._lists.footnotes):
@@ -60,13 +59,12 @@ class ListRemoval:
                 removed |= self._entry_lines(entry)
         for source_list in self._sources:
             removed |= self._list_lines(source_list, text_cites=cites)
-        if self._list_pending:
+        if self._is_list_pending:
             removed |= self._unfinished_list_lines(removed)
         return removed | self._introduction_lines(removed)
 
     def _cites_outside_lists(self) -> bool:
-        """Return whether the text outside its lists cites a gathered source by a handle or an
-        address."""
+        """Return whether the text outside its lists cites a gathered source by handle or address."""
         lines = (line for line in self._report.lines if line.number not in self._lists.list_lines)
         text = "\n".join(self._report.line_text(line) for line in lines)
         if any(key.lower() in self._entry_sources.known.handles for key in HANDLE.findall(text)):
@@ -87,14 +85,18 @@ class ListRemoval:
         )
 
     def _list_lines(self, source_list: SourceList, *, text_cites: bool) -> set[int]:
-        headed = self._report.line_number(source_list.entries[0].start) != source_list.line
-        cited = any(self._entry_sources.is_cited(entry) for entry in source_list.entries)
-        cited = cited or (self._entry_sources.needs_list and all(e.kind == "number" for e in source_list.entries))
-        if self._list_pending and headed and self._marks:
+        """Return the line numbers of the entries to remove, with the heading if all of them are removed.
+
+        `text_cites` states whether the text outside the lists cites a gathered source.
+        """
+        has_heading = self._report.line_number(source_list.entries[0].start) != source_list.line
+        is_cited = any(self._entry_sources.is_cited(entry) for entry in source_list.entries)
+        is_cited = is_cited or (self._entry_sources.needs_list and all(e.kind == "number" for e in source_list.entries))
+        if self._is_list_pending and has_heading and self._marks:
             sources = source_list.entries
-        elif cited:
-            within = headed and not _is_headed_notes(source_list, self._report)
-            sources = [e for e in source_list.entries if self._is_source_entry(e, in_headed_list=within)]
+        elif is_cited:
+            in_headed_list = has_heading and not _is_headed_notes(source_list, self._report)
+            sources = [e for e in source_list.entries if self._is_source_entry(e, in_headed_list=in_headed_list)]
         elif text_cites and all(self._is_uncited_entry(entry) for entry in source_list.entries):
             sources = source_list.entries
         else:
@@ -107,16 +109,14 @@ class ListRemoval:
         return removed
 
     def _is_uncited_entry(self, entry: ListEntry) -> bool:
-        """Return whether an entry without a mark pointing to it is an entry of a list of sources,
-        rather than a sentence that cites a source."""
-        begins_so = re.match(r"[\s\d.)*+>-]*[\[［【(（]?\s*[@＠]", entry.text)
+        """Return whether a line that no mark points to is an entry, not a sentence that cites a source."""
+        begins_with_handle = re.match(r"[\s\d.)*+>-]*[\[［【(（]?\s*[@＠]", entry.text)
         return bool(self._entry_sources.sources_of(entry)) and bool(
-            entry.urls or begins_so or entry.kind != "plain" or not HANDLE.search(entry.text)
+            entry.urls or begins_with_handle or entry.kind != "plain" or not HANDLE.search(entry.text)
         )
 
     def _entry_lines(self, entry: ListEntry) -> set[int]:
-        """Return the line numbers of an entry, without any complete sentence that follows it on an
-        unindented line of its own."""
+        """Return the line numbers of an entry, without complete sentences on unindented lines below it."""
         first, last = self._report.line_number(entry.start), self._report.line_number(entry.end)
         out = {first}
         for line in self._report.lines[first:last]:
@@ -127,19 +127,20 @@ class ListRemoval:
         return out
 
     def _introduction_lines(self, removed: set[int]) -> set[int]:
-        """Return the line numbers of headings and introductory words whose whole list is
-        removed."""
+        """Return the line numbers of headings and introductory words whose whole list is removed."""
         out: set[int] = set()
-        below = False  # whether the next line that is not blank is removed
+        is_next_removed = False  # whether the next line that is not blank is removed
         for line in reversed(self._report.lines):
             if line.kind == "blank" and line.number not in removed:
                 continue
             if line.number in removed:
-                below = True
+                is_next_removed = True
                 continue
-            if below and (line.number in self._lists.empty_headings or self._is_introduction(line.start, line.end)):
+            if is_next_removed and (
+                line.number in self._lists.empty_headings or self._is_introduction(line.start, line.end)
+            ):
                 out.add(line.number)
-            below = False
+            is_next_removed = False
         return out
 
     def _is_introduction(self, start: int, end: int) -> bool:
@@ -147,8 +148,7 @@ class ListRemoval:
         return _LIST_INTRODUCTION.fullmatch(words) is not None or heading_kind(words) is not None
 
     def _unfinished_list_lines(self, removed: set[int]) -> set[int]:
-        """Return the numbers of the last lines of a text that look like the beginning of a list of
-        sources."""
+        """Return the numbers of the last lines if they look like the beginning of a list of sources."""
         labels = " ".join(match[0] for match in LABELED_MARK.finditer(self._report.prose))
         cited = {normalise_query(mark.id) for mark in self._marks} | set(parse_numbers(labels))
         out: set[int] = set()
@@ -157,8 +157,8 @@ class ListRemoval:
             text = self._report.source[line.start : line.end]
             if not text.strip() or line.number in removed:
                 continue
-            titled = heading_kind(re.split("[:：]", text)[0]) == "name" or _LIST_INTRODUCTION.fullmatch(text)
-            if (titled and cited) or (is_heading_prefix(text) and not passed | out):
+            is_title = heading_kind(re.split("[:：]", text)[0]) == "name" or _LIST_INTRODUCTION.fullmatch(text)
+            if (is_title and cited) or (is_heading_prefix(text) and not passed | out):
                 out |= passed | {line.number}
             elif not passed and _begins_with_mark(text, cited):
                 out.add(line.number)
@@ -174,8 +174,7 @@ def has_only_remarks(source_list: SourceList, report: ParsedReport, entry_source
 
 
 def _is_headed_notes(source_list: SourceList, report: ParsedReport) -> bool:
-    """Return whether the heading of a list announces notes, which may hold parts of the answer
-    beside sources."""
+    """Return whether a list is headed as notes, which may contain parts of the answer besides sources."""
     line = report.lines[source_list.line - 1]
     return _NOTES_HEADING.fullmatch(report.source[line.start : line.end]) is not None
 
@@ -186,4 +185,4 @@ def _begins_with_mark(text: str, cited: set[str]) -> bool:
     raised = re.match(r"\s*([¹²³⁴⁵⁶⁷⁸⁹]+)", text)
     match = label or raised
     digits = re.search(r"\d+$", normalise_query(match[1])) if match else None
-    return bool(digits and any(re.search(rf"(?<!\d){digits[0]}$", each) for each in cited))
+    return bool(digits and any(re.search(rf"(?<!\d){digits[0]}$", mark) for mark in cited))

@@ -11,11 +11,11 @@ enough. The measured worth of each rule is in `tests/yardsticks/README.md`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 from research.citations.figure_check import TIME_KINDS
-from research.citations.mentions import FRAME_KINDS, MAX_ADJACENT_WEIGHT, FigureSentence, Mention, token_weight
+from research.citations.mentions import IDENTIFYING_KINDS, MAX_ADJACENT_WEIGHT, FigureSentence, Mention, token_weight
 from research.citations.qualifiers import has_exclusive_qualifiers, qualifier_group
 from research.core.text.quantities import Measure, are_compatible, measures_agree
 from research.core.text.tokenizer import has_han
@@ -25,7 +25,7 @@ MIN_WORD_OVERLAP_FOR_YEARS = 0.8  # the same for bare years
 MIN_SHARED_WEIGHT = 8  # of shared items: Han character 2, other word 3, figure 4, name 2 more
 MIN_SHARED_NAMES = 0.7  # the share of names found in the other sentence must exceed this
 MIN_TITLE_OVERLAP = 0.6  # share of common title words, if no name is shared
-MIN_PREDICATE_OVERLAP = 0.6  # share of equal text behind two Chinese subjects, from which the subjects differ
+MIN_PREDICATE_OVERLAP = 0.6  # share of equal text behind two Chinese subjects that makes them comparable
 
 
 def is_same_quantity(first: Mention, second: Mention, titles: Sequence[frozenset[str]] = ()) -> bool:
@@ -41,7 +41,7 @@ def is_same_quantity(first: Mention, second: Mention, titles: Sequence[frozenset
     return (
         _word_overlap(first.sentence, second.sentence) >= min_overlap
         and len(set(_qualifier_pairs(first, second))) == 1
-        and not _has_other_frame(first, second)
+        and not _has_other_context(first, second)
         and not _has_other_precision(first, second)
         and _has_same_attribute(first, second)
         and _has_same_names(first.sentence, second.sentence)
@@ -74,13 +74,13 @@ def _is_cross_language(first: Mention, second: Mention) -> bool:
 def _qualifier_pairs(first: Mention, second: Mention) -> tuple[frozenset[str], frozenset[str]]:
     """Return the comparable qualifiers of two figures.
 
-    "Future" counts as a plan beside a plan, and is dropped otherwise. A qualifier of one figure
-    also applies to the other if it stands in an earlier clause there.
+    "Future" counts as "plan" if the other figure has "plan", and is dropped otherwise. A qualifier in
+    an earlier clause counts if the other figure has it.
     """
-    return _normalized_qualifiers(first, second), _normalized_qualifiers(second, first)
+    return _normalised_qualifiers(first, second), _normalised_qualifiers(second, first)
 
 
-def _normalized_qualifiers(first: Mention, second: Mention) -> frozenset[str]:
+def _normalised_qualifiers(first: Mention, second: Mention) -> frozenset[str]:
     is_planned = "future" in first.qualifiers and "plan" in second.qualifiers
     qualifiers = first.qualifiers | (first.earlier_qualifiers & second.qualifiers)
     return qualifiers - {"future", "total"} | frozenset(["plan"] * is_planned)
@@ -88,14 +88,15 @@ def _normalized_qualifiers(first: Mention, second: Mention) -> frozenset[str]:
 
 def _has_other_time(first: Mention, second: Mention) -> bool:
     """Return whether two figures have different days, editions or lines, or only one has a date."""
-    if any(_has_rival_figures(kind, first, second) for kind in first.frame_kinds & second.frame_kinds):
+    if any(
+        _has_conflicting_figures(kind, first, second) for kind in first.identifying_kinds & second.identifying_kinds
+    ):
         return True
     return first.has_date_in_clause != second.has_date_in_clause
 
 
 def _has_other_subject(first: Mention, second: Mention, texts: tuple[str, str]) -> bool:
-    """Return whether two Chinese clauses differ only in how they begin: two companies in one
-    phrase.
+    """Return whether two Chinese clauses differ only in their beginnings, and so in their subjects.
 
     Neither beginning may share a pair of characters with the other text.
     """
@@ -127,14 +128,14 @@ def _is_bare_year(measure: Measure) -> bool:
     return measure.is_date and measure.date_parts[1] is None
 
 
-def _has_other_frame(first: Mention, second: Mention) -> bool:
+def _has_other_context(first: Mention, second: Mention) -> bool:
     """Return whether other figures of the two sentences show that they are about two things.
 
-    Such figures are a different time or number of an event, a different number behind a name, a
-    date or such a number on one side only, and for a date any other figure.
+    Such figures are a different time or edition, a different number behind a name, or a time or
+    edition in one sentence only. For dates, any other figure that differs counts.
     """
-    kinds = first.other_kinds if first.measure.is_date else first.frame_kinds
-    if any(_has_rival_figures(kind, first, second) for kind in kinds & second.other_kinds):
+    kinds = first.other_kinds if first.measure.is_date else first.identifying_kinds
+    if any(_has_conflicting_figures(kind, first, second) for kind in kinds & second.other_kinds):
         return True
     if (
         _misses_number(first, second)
@@ -142,42 +143,45 @@ def _has_other_frame(first: Mention, second: Mention) -> bool:
         or _has_other_part(first.sentence, second.sentence)
     ):
         return True
-    frame_kinds = [{m.kind for m in mention.others} & {"date", "edition", "ordinal"} for mention in (first, second)]
-    return frame_kinds[0] != frame_kinds[1] and not _shares_figure(first, second)
+    context_kinds = [
+        {m.kind for m in mention.other_measures} & {"date", "edition", "ordinal"} for mention in (first, second)
+    ]
+    return context_kinds[0] != context_kinds[1] and not _shares_figure(first, second)
 
 
 def _has_other_part(first: FigureSentence, second: FigureSentence) -> bool:
     """Return whether two sentences name different years or different parts of a thing.
 
-    This includes opening phrases that share a word and each have another one.
+    Different parts are different phases, or opening phrases that share a word and differ in another.
     """
-    years = {*first.years.values()}, {*second.years.values()}
+    years = {*first.identifying_years.values()}, {*second.identifying_years.values()}
     if any(a and b and not a & b for a, b in (years, (first.phases, second.phases))):
         return True
     a, b = first.opening_words, second.opening_words
     return bool(a & b and a - second.tokens and b - first.tokens)
 
 
-def _has_rival_figures(kind: str, first: Mention, second: Mention) -> bool:
+def _has_conflicting_figures(kind: str, first: Mention, second: Mention) -> bool:
     """Return whether both sentences have other figures of a kind, none of which agree."""
     pairs = [
         (a, b)
-        for a in _measures_of_kind(kind, first.others)
-        for b in _measures_of_kind(kind, second.others)
-        if (_shares_date_part(a, b) if a.is_date else kind in FRAME_KINDS | TIME_KINDS or a.unit == b.unit)
+        for a in first.other_measures
+        for b in second.other_measures
+        if a.kind == b.kind == kind
+        and (_shares_date_part(a, b) if a.is_date else kind in IDENTIFYING_KINDS | TIME_KINDS or a.unit == b.unit)
     ]
     return bool(pairs) and not any(are_compatible(a, b) for a, b in pairs)
 
 
 def _shares_date_part(first: Measure, second: Measure) -> bool:
+    """Return whether both dates have a year, or both a month, or both a day."""
     return any(None not in pair for pair in zip(first.date_parts, second.date_parts, strict=True))
 
 
 def _misses_number(first: Mention, second: Mention) -> bool:
-    """Return whether a word with a number behind it occurs in the other sentence without that
-    number.
+    """Return whether a word with a number behind it occurs in the other sentence without that number.
 
-    Such numbers belong to a sequel or a model.
+    Such a number names one of several things, as a sequel or a model.
     """
     text = second.sentence.folded
     return any(
@@ -187,25 +191,25 @@ def _misses_number(first: Mention, second: Mention) -> bool:
     )
 
 
-def _measures_of_kind(kind: str, measures: Iterable[Measure]) -> Iterator[Measure]:
-    return (m for m in measures if m.kind == kind)
-
-
 def _shares_figure(first: Mention, second: Mention) -> bool:
     """Return whether the sentences share another figure."""
-    return any(a.kind and measures_agree(a, b) for a in first.others for b in second.others)
+    return any(a.kind and measures_agree(a, b) for a in first.other_measures for b in second.other_measures)
 
 
 def _has_other_precision(first: Mention, second: Mention) -> bool:
-    """Return whether dates differ in precision, or figures differ though a sentence has both of
-    them."""
+    """Return whether dates differ in precision, or different figures occur together in a sentence.
+
+    Figures that occur together are not two statements of one quantity.
+    """
     a, b = first.measure, second.measure
     known_parts = [[part is not None for part in m.date_parts] for m in (a, b)]
     if known_parts[0] != known_parts[1] and not (a.date_parts[2] and b.date_parts[2]):
         return True
     if are_compatible(a, b):
         return False
-    return any(measures_agree(a, m) for m in second.others) or any(measures_agree(b, m) for m in first.others)
+    return any(measures_agree(a, m) for m in second.other_measures) or any(
+        measures_agree(b, m) for m in first.other_measures
+    )
 
 
 def _has_same_names(first: FigureSentence, second: FigureSentence) -> bool:
@@ -237,8 +241,8 @@ def _has_same_attribute(first: Mention, second: Mention) -> bool:
     shares_event = first.measure.is_date and first.named_attributes(
         [word for word in first.adjacent_words if word in second.adjacent_words]
     )
-    open_to_doubt = first_words and second_words and not shares_event
-    if open_to_doubt and not _names_same_attribute(
+    may_differ = first_words and second_words and not shares_event
+    if may_differ and not _names_same_attribute(
         first, second, first_words, second_words, are_nearest or first.sentence.has_chinese
     ):
         return False
@@ -282,4 +286,5 @@ def _shares_enough(first: Mention, second: Mention, titles: Sequence[frozenset[s
 
 
 def _total_weight(tokens: Iterable[str]) -> int:
+    """Return the weight of words as evidence that two texts are about one thing."""
     return sum(2 if has_han(token) else 3 for token in tokens)

@@ -20,8 +20,8 @@ from research.core.text.tokenizer import HAN_RANGES, STOP_WORDS, has_han
 
 MAX_SENTENCE_CHARS = 1_000  # longer sentences are skipped
 MAX_ADJACENT_WEIGHT = 4  # Han characters beside a figure that describe it, or half as many words
-FRAME_KINDS = frozenset({"date", "ordinal", "edition", "line"})  # figures that identify one of several things
-_FRAME_OR_TIME_KINDS = FRAME_KINDS | TIME_KINDS
+IDENTIFYING_KINDS = frozenset({"date", "ordinal", "edition", "line"})  # figures that tell which thing is meant
+_IDENTIFYING_OR_TIME_KINDS = IDENTIFYING_KINDS | TIME_KINDS
 RETRACTING_CUES = frozenset({"denial", "rumour", "condition", "question"})
 
 # Breaks within a sentence: the joints of search results and of tables.
@@ -50,6 +50,7 @@ class FigureSentence:
 
     @cached_property
     def tokens(self) -> frozenset[str]:
+        """Content tokens outside the figures."""
         return frozenset(token for token, _ in self.content)
 
     @cached_property
@@ -58,9 +59,8 @@ class FigureSentence:
         return self.tokens | {token for token, _ in self.counted_words}
 
     @cached_property
-    def linking_words(self) -> tuple[tuple[int, int], ...]:
-        """Ranges of words that only link a figure to its subject, or that are compared
-        separately."""
+    def linking_spans(self) -> tuple[tuple[int, int], ...]:
+        """Ranges of words that do not describe a figure: linking words, and qualifiers compared separately."""
         qualifiers = ((a, b) for name, a, b in find_qualifiers(self.folded) if qualifier_group(name) == "real")
         return (*(match.span() for match in _linking_pattern().finditer(self.folded)), *qualifiers)
 
@@ -71,7 +71,7 @@ class FigureSentence:
         return tuple(
             (token, at)
             for token, at in (*self.content, *self.counted_words)
-            if token not in names and not any(start <= at < end for start, end in self.linking_words)
+            if token not in names and not any(start <= at < end for start, end in self.linking_spans)
         )
 
     @cached_property
@@ -94,7 +94,7 @@ class FigureSentence:
         return frozenset[str]().union(*self.latin_name_words, han_names)
 
     @cached_property
-    def years(self) -> dict[int, str]:
+    def identifying_years(self) -> dict[int, str]:
         """Years that identify one of several things, as in "the 2021 census", by offset."""
         return {match.start(1): match[1] for match in _IDENTIFYING_YEAR.finditer(self.folded)}
 
@@ -143,36 +143,36 @@ class Mention:
         return self.measure.kind, self.counted_noun
 
     @cached_property
-    def others(self) -> tuple[Measure, ...]:
+    def other_measures(self) -> tuple[Measure, ...]:
         """The other figures of the sentence."""
         return tuple(other for other in self.sentence.measures if other is not self.measure)
 
     @cached_property
     def other_kinds(self) -> frozenset[str]:
         """Kinds of the other figures of the sentence."""
-        return frozenset(other.kind for other in self.others)
+        return frozenset(other.kind for other in self.other_measures)
 
     @cached_property
-    def frame_kinds(self) -> frozenset[str]:
+    def identifying_kinds(self) -> frozenset[str]:
         """Kinds of the other figures that give a time or identify one of several things."""
-        return self.other_kinds & _FRAME_OR_TIME_KINDS
+        return self.other_kinds & _IDENTIFYING_OR_TIME_KINDS
 
     @cached_property
     def has_date_in_clause(self) -> bool:
         """True if the clause of the figure contains a date."""
-        start, end = self.clause
-        return any(m.is_date and start <= m.start < end for m in self.others)
+        start, end = self.clause_span
+        return any(m.is_date and start <= m.start < end for m in self.other_measures)
 
     @cached_property
     def clause_start_text(self) -> str:
         """Text of the clause before the figure."""
-        return self.sentence.folded[self.clause[0] : self.measure.start]
+        return self.sentence.folded[self.clause_span[0] : self.measure.start]
 
     @cached_property
     def numbered_words(self) -> dict[str, set[float]]:
         """Words, or Han characters, directly before other bare numbers, with those numbers."""
         numbers_by_word: dict[str, set[float]] = {}
-        for m in self.others:
+        for m in self.other_measures:
             match = _WORD_BEFORE.search(self.sentence.folded, 0, m.start) if not m.kind else None
             if match and match[1] not in STOP_WORDS:
                 numbers_by_word.setdefault(match[1], set()).add(m.low)
@@ -187,7 +187,7 @@ class Mention:
 
     def nearest_words(self, limit: int) -> list[str]:
         """Return at most `limit` content tokens, nearest to the figure first."""
-        content = sorted(self.sentence.content, key=lambda one: abs(one[1] - self.measure.start))
+        content = sorted(self.sentence.content, key=lambda word: abs(word[1] - self.measure.start))
         return [token for token, _ in content[:limit]]
 
     @cached_property
@@ -214,8 +214,8 @@ class Mention:
             for token, at in self.sentence.informative_words
             if not m.start <= at < m.end
         ]
-        start, end = self.clause
-        search_start = max((o.end for o in self.others if o.end <= m.start), default=m.start)
+        start, end = self.clause_span
+        search_start = max((o.end for o in self.other_measures if o.end <= m.start), default=m.start)
         start = max(
             (link.end() for link in _CONJUNCTION.finditer(self.sentence.folded, search_start, m.start)), default=start
         )
@@ -225,8 +225,7 @@ class Mention:
         return tuple(token for _, token, _ in sorted(in_clause))
 
     def named_attributes(self, words: Sequence[str]) -> frozenset[str]:
-        """Return the attributes of the figure's kind, and the qualifiers, that the given words
-        name."""
+        """Return the attributes of the figure's kind, and the qualifiers, that contain one of the words."""
         offsets = [at for token, at in (*self.sentence.content, *self.sentence.counted_words) if token in words]
         return frozenset(
             name
@@ -242,8 +241,8 @@ class Mention:
         back to the nearest clause that has a figure.
         """
         text, m = self.sentence.folded, self.measure
-        start, end = self.clause
-        for other in self.others:
+        start, end = self.clause_span
+        for other in self.other_measures:
             if other.family == m.family:
                 start = max(start, other.end) if other.end <= m.start else start
                 end = min(end, other.start) if other.start >= m.end else end
@@ -253,20 +252,22 @@ class Mention:
 
     @cached_property
     def earlier_qualifiers(self) -> frozenset[str]:
-        """Qualifiers of earlier clauses, back to the nearest clause that has a figure with a
-        unit."""
+        """Qualifiers of earlier clauses, back to the nearest one that has a figure with a unit."""
         start = max(
             (
                 o.end
-                for o in self.others
-                if o.kind and o.kind not in _FRAME_OR_TIME_KINDS and not o.is_date and o.end <= self.clause[0]
+                for o in self.other_measures
+                if o.kind
+                and o.kind not in _IDENTIFYING_OR_TIME_KINDS
+                and not o.is_date
+                and o.end <= self.clause_span[0]
             ),
             default=0,
         )
-        return qualifiers_in(self.sentence.folded[start : self.clause[0]])
+        return qualifiers_in(self.sentence.folded[start : self.clause_span[0]])
 
     @cached_property
-    def clause(self) -> tuple[int, int]:
+    def clause_span(self) -> tuple[int, int]:
         """Range of the clause of the figure, between commas."""
         text, m = self.sentence.folded, self.measure
         start = max((comma.end() for comma in CLAUSE_END_PATTERN.finditer(text, 0, m.start)), default=0)
@@ -287,8 +288,7 @@ def _linking_pattern() -> re.Pattern[str]:
 
 @lru_cache(4_000)
 def _find_attributes(text: str, family: str) -> tuple[tuple[str, int, int], ...]:
-    """Find the attributes of a family of figures, and qualifiers, in a folded text, with their
-    ranges."""
+    """Find the attributes of a family of figures, and the qualifiers, in a folded text; with ranges."""
     attributes = ((a.name, *span) for a in load_attributes() if a.kind == family for span in a.find_spans(text))
     return (*attributes, *find_qualifiers(text))
 
@@ -312,6 +312,7 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
 
 
 def _figure_sentences(text: str) -> Iterator[FigureSentence]:
+    """Yield the sentences of a text that contain figures."""
     for part in _TEXT_BREAK.split(text):
         whole = tokenize_text(part)
         for sentence in whole.sentences:
@@ -337,19 +338,21 @@ def _figure_sentence(text: TokenizedText, sentence: TokenizedSentence) -> Figure
 
 
 def _is_exact(measure: Measure) -> bool:
-    is_time_or_frame = not measure.is_date and measure.kind in TIME_KINDS | FRAME_KINDS
+    """Return whether a figure states one value of a quantity, or one date."""
+    is_time_or_identifying = not measure.is_date and measure.kind in TIME_KINDS | IDENTIFYING_KINDS
     return (
         measure.low == measure.high
         and measure.bound in ("", "about")
         and not measure.is_small_word
-        and not is_time_or_frame
+        and not is_time_or_identifying
     )
 
 
 def _counted_noun(sentence: FigureSentence, measure: Measure) -> str:
+    """Return the word for what a figure counts; "" if its kind says it, or if it belongs to a name."""
     if measure.kind:
         return measure.unit if measure.kind == "count" else ""
-    if measure.start in sentence.years:
+    if measure.start in sentence.identifying_years:
         return ""
     before = _WORD_BEFORE.search(sentence.folded, 0, measure.start)
     if before and before[1] not in STOP_WORDS and sentence.original[before.start(1)].isupper():  # part of a name

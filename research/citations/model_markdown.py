@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from research.citations.formulas import FormulaStore
 from research.citations.known_sources import KnownSources
-from research.citations.mark_normalization import normalize_marks
+from research.citations.mark_normalisation import normalise_marks
 from research.citations.markdown_parser import PRIVATE_CHARS, limit_nesting, sanitize, split_fences
 from research.citations.placement import CITE_PLACEHOLDER, cite_placeholder, place_citations, placeholder_index
 from research.citations.reference_resolution import Meaning, ResolvedText, resolve_references
@@ -76,9 +76,9 @@ _EMPTY_BRACKETS = re.compile(
 )
 _NUMBER_LINK = re.compile(r"\[\s*(?:\\?\[)?(\d{1,3})(?:\\?\])?\s*\]\(")
 _INLINE_NOTE = re.compile(r"\^\[[^\[\]\n]{0,300}\]")  # a note within the text
-_MAX_EMPTY_NESTING = 3  # brackets within brackets
+_MAX_EMPTY_NESTING = 3  # passes that remove brackets around citations
 _MAX_MARK_CHARS = 200  # longer content of brackets is no citation
-_MAX_BRACKET_DEPTH = 30  # brackets within brackets
+_MAX_BRACKET_DEPTH = 30  # open brackets that are tracked
 
 
 def parse_model_markdown(
@@ -88,7 +88,7 @@ def parse_model_markdown(
     titles: Mapping[str, PassageReference] = MappingProxyType({}),
     *,
     is_partial: bool = False,
-    list_pending: bool = False,
+    is_list_pending: bool = False,
 ) -> tuple[Span, ...]:
     """Convert a model's Markdown to spans; each span ends where its citations stand.
 
@@ -97,14 +97,14 @@ def parse_model_markdown(
     the text's own list of sources, which is removed. Any other citation or link is removed and
     makes its span `unsourced`. Punctuation behind a citation moves in front of it, and a citation
     in front of a sentence moves to its end. If `is_partial`, the text may break off: a tail that
-    may still become a citation, a link or a table is removed. If `list_pending`, the text is still
+    may still become a citation, a link or a table is removed. If `is_list_pending`, the text is still
     being written, and a number that its list may explain later does not make a span `unsourced`.
     """
     text = limit_nesting(sanitize(text))
     text = _remove_outer_fence(trim_unfinished(text) if is_partial else text, is_partial=is_partial).strip("\n")
     text = _TEXT_AFTER_FENCE.sub(r"\1\n\2", text)
-    scanner, formulas = _CitationScanner(handles, urls, titles, list_pending=list_pending), FormulaStore()
-    text = "".join(block if fenced else formulas.hide(normalize_marks(block)) for fenced, block in split_fences(text))
+    scanner, formulas = _CitationScanner(handles, urls, titles, is_list_pending=is_list_pending), FormulaStore()
+    text = "".join(block if fenced else formulas.hide(normalise_marks(block)) for fenced, block in split_fences(text))
     blocks = [
         scanner.scan_code(block) if fenced else scanner.scan_prose(block)
         for fenced, block in split_fences(scanner.resolve_list(text).strip("\n"))
@@ -121,14 +121,14 @@ class _CitationScanner:
         urls: Mapping[str, PassageReference],
         titles: Mapping[str, PassageReference],
         *,
-        list_pending: bool,
+        is_list_pending: bool,
     ) -> None:
         self._handles = {handle.lower(): cite for handle, cite in handles.items()}
         self._urls, self._titles = urls, titles
-        self._list_pending = list_pending
+        self._is_list_pending = is_list_pending
         self._citations: list[Meaning] = []  # None: not a gathered source
         self._resolved_list = ResolvedText("")
-        self._numbers_are_citations = False  # whether linked numbers count from 1
+        self._numbers_are_citations = False  # True if the linked numbers are 1 to n
 
     def resolve_list(self, text: str) -> str:
         """Remove the text's own list of sources and replace the marks that point into it."""
@@ -136,7 +136,7 @@ class _CitationScanner:
         numbers = {int(number) for number in _NUMBER_LINK.findall(text)}
         self._numbers_are_citations = numbers == set(range(1, len(numbers) + 1))
         self._resolved_list = resolve_references(
-            text, gathered, self._add_placeholders, list_pending=self._list_pending
+            text, gathered, self._add_placeholders, is_list_pending=self._is_list_pending
         )
         return self._resolved_list.text
 
@@ -164,8 +164,7 @@ class _CitationScanner:
         return [self._handles.get(handle.lower()) for handle in re.findall(_HEX, handles)]
 
     def scan_prose(self, text: str) -> str:
-        """Replace the citations in text without fenced code, matching brackets from the inside
-        out."""
+        """Replace the citations in text without fenced code, inner brackets first."""
         out: list[str] = []
         opened: list[int] = []  # indices in `out` of brackets that are still open
         at = 0
@@ -274,7 +273,7 @@ class _CitationScanner:
             return bracket_text
         address = html.unescape(target["angled"] or target["plain"] or "").strip()
         cite = self._urls.get(url_identity(address))
-        if handles or (meanings and not may_be_count) or _KEY_MARKER.fullmatch(_normalize_mark(bracket_text)):
+        if handles or (meanings and not may_be_count) or _KEY_MARKER.fullmatch(_normalise_mark(bracket_text)):
             return opener[:-1] + self._add_placeholders(handles or [cite])
         if cite:  # the address names the source, so unsourced marks in the link text are dropped
             meaning_by_mark = {
@@ -289,7 +288,7 @@ class _CitationScanner:
         For the number of a link the result is [None], because the address of the link names the
         source.
         """
-        content = _LOCATOR_SUFFIX.sub("", _CREDIT_PREFIX.sub("", _normalize_mark(bracket_text)))
+        content = _LOCATOR_SUFFIX.sub("", _CREDIT_PREFIX.sub("", _normalise_mark(bracket_text)))
         if _KEY_MARKER.fullmatch(content):
             keys = re.findall(_CITATION_KEY, content)
             return [self._handles.get(key.lower()) for key in keys]
@@ -302,12 +301,11 @@ class _CitationScanner:
         if not _FOREIGN_MARK.fullmatch(content):
             return []
         meanings = [None] if is_link else self._resolved_list.meanings_of(content)
-        return ["pending" if self._list_pending and cite is None else cite for cite in meanings]
+        return ["pending" if self._is_list_pending and cite is None else cite for cite in meanings]
 
 
-def _normalize_mark(bracket_text: str) -> str:
-    """Normalise the content of brackets: no emphasis, width variants, entities or hidden
-    characters."""
+def _normalise_mark(bracket_text: str) -> str:
+    """Normalise the content of brackets: no emphasis, width variants, entities or hidden characters."""
     if len(bracket_text) > _MAX_MARK_CHARS or re.search(r"\n[ \t]*[^\s\d@,;，；、]", bracket_text):
         return ""
     text = unicodedata.normalize("NFKC", html.unescape(PRIVATE_CHARS.sub("", bracket_text)))
@@ -332,7 +330,7 @@ def _remove_outer_fence(text: str, *, is_partial: bool) -> str:
     if not opening:
         return text
     lines = text[opening.end() :].rstrip().split("\n")
-    inner = ""  # the open fence inside the outer one
+    inner = ""  # the fence that is open inside the outer one
     for at, line in enumerate(lines):
         fence = _FENCE.match(line)
         if not fence:

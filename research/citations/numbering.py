@@ -46,8 +46,7 @@ class NumberedCell(Record):
 
 
 class CitedAnswer(Record):
-    """An answer with sources numbered 1 to n in the order of first citation: text first, then
-    cells."""
+    """An answer with sources numbered 1 to n in the order of first citation: first text, then cells."""
 
     answer: Answer
     spans: tuple[NumberedSpan, ...] = ()
@@ -56,8 +55,7 @@ class CitedAnswer(Record):
 
 
 def is_verbatim(quote: str, text: str) -> bool:
-    """Return whether `quote` occurs in `text`, ignoring white space, line breaks and width
-    (NFKC)."""
+    """Return whether `quote` occurs in `text`, ignoring white space, line breaks and width (NFKC)."""
     folded = normalise_quote(quote)
     return bool(folded) and (folded in normalise_quote(text) or find_quote(quote, text) is not None)
 
@@ -147,14 +145,15 @@ def _record_use(pairs: Iterable[tuple[Evidence, Passage]], uses: dict[str, _Sour
 
 
 def check_numbering(cited: CitedAnswer) -> list[str]:
-    """Return the inconsistencies of a numbered answer; [] if there are none.
+    """Return a description of each inconsistency in a numbered answer that was read from a file.
 
-    Everything is recomputed from the answer itself.
+    Sources must be numbered in the order of citation and be cited, and quotes must be verbatim.
     """
     return [*_source_problems(cited), *_number_problems(cited), *_quote_problems(cited)]
 
 
 def _source_problems(cited: CitedAnswer) -> Iterator[str]:
+    """Check that sources are numbered from 1, occur once and have a cited passage."""
     numbers = [source.number for source in cited.sources]
     if numbers != list(range(1, len(numbers) + 1)):
         yield f"The sources are numbered {numbers}; expected 1 to {len(numbers)} in order."
@@ -169,6 +168,7 @@ def _source_problems(cited: CitedAnswer) -> Iterator[str]:
 
 
 def _number_problems(cited: CitedAnswer) -> Iterator[str]:
+    """Check that the cited numbers exist, rise in the order of first citation and are counted right."""
     if tuple(item.span for item in cited.spans) != cited.answer.spans:
         yield "The numbered spans are not the spans of the answer."
     listed = {source.number for source in cited.sources}
@@ -190,6 +190,7 @@ def _number_problems(cited: CitedAnswer) -> Iterator[str]:
 
 
 def _quote_problems(cited: CitedAnswer) -> Iterator[str]:
+    """Check that each quote is verbatim in the sources of its numbers, or marked as unsourced."""
     sources = {source.number: source.evidence for source in cited.sources}
     quotes = ((at, item) for at, item in enumerate(cited.spans) if item.span.kind == "quote")
     for at, item in quotes:

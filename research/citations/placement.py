@@ -59,8 +59,7 @@ _PREPOSITION = re.compile(
 
 
 def place_citations(text: str) -> str:
-    """Move citations to where they read best: directly behind a word, or behind the full stop of a
-    sentence.
+    """Move citations directly behind the word or the full stop before them.
 
     A citation in front of a sentence moves to the end of that sentence. One behind the last bar of
     a table row moves into the last cell of the row. Commas between citations are removed, and so is
@@ -76,15 +75,13 @@ def place_citations(text: str) -> str:
 
 
 def _move_behind_punctuation(match: re.Match[str], text: str) -> str:
-    """Put citations behind the punctuation that follows them, unless the word before needs them as
-    its object."""
-    needed = _PREPOSITION.search(text[max(0, match.start() - 20) : match.start()])
-    return match[0] if needed and match[2] != "。" else f"{match[2]}{match[1]}"
+    """Put citations behind the punctuation that follows them, unless they are the object of a preposition."""
+    preposition = _PREPOSITION.search(text[max(0, match.start() - 20) : match.start()])
+    return match[0] if preposition and match[2] != "。" else f"{match[2]}{match[1]}"
 
 
 def _move_to_sentence_end(line: str) -> str:
-    """Return a line in which each citation in front of a sentence is moved to the end of that
-    sentence.
+    """Move each citation in front of a sentence of a line to the end of that sentence.
 
     A citation that is the subject of its sentence stays, with the word "Source" put before it.
     """
@@ -99,36 +96,37 @@ def _move_to_sentence_end(line: str) -> str:
         return line
     front = _LINE_START.match(plain)
     begin = max(sentences[0][0], front.end() if front else 0)
-    leads = places[0][0] <= begin
-    closed = places[-1][0] >= len(plain.rstrip(" \t.。!！?？"))
+    begins_with_citation = places[0][0] <= begin
+    ends_with_citation = places[-1][0] >= len(plain.rstrip(" \t.。!！?？"))
     moved = []
     for offset, marks in places:
-        first = offset <= begin
-        start, end = next((span for span in sentences if offset <= span[0] or first), (0, 0))
-        ahead = end and (first or _SENTENCE_END.search(plain[:offset].rstrip()))
-        word = max(start, begin) if first else start
-        if ahead and _REPORTING_VERB.match(plain, word):
-            moved.append((word, f"来源{marks}" if _HAN.match(plain, word) else f"Source{marks} "))
-        elif ahead and leads and (first or not closed) and _SENTENCE_END.search(plain[:end]):
+        is_first = offset <= begin
+        start, end = next((span for span in sentences if offset <= span[0] or is_first), (0, 0))
+        is_in_front = end and (is_first or _SENTENCE_END.search(plain[:offset].rstrip()))
+        word_start = max(start, begin) if is_first else start
+        may_move = begins_with_citation and (is_first or not ends_with_citation)
+        if is_in_front and _REPORTING_VERB.match(plain, word_start):
+            moved.append((word_start, f"来源{marks}" if _HAN.match(plain, word_start) else f"Source{marks} "))
+        elif is_in_front and may_move and _SENTENCE_END.search(plain[:end]):
             moved.append((end, marks))
         else:
             moved.append((offset, marks))
     if moved == places:
         return line
     result, at = "", 0
-    for offset, words in sorted(moved, key=lambda one: one[0]):
+    for offset, words in sorted(moved, key=lambda place: place[0]):
         result, at = result + plain[at:offset] + words, offset
     result = re.sub(r"(?<=\S)[ \t]{2,}(?=\S)", " ", result + plain[at:])
     return result.lstrip() if places[0][0] == 0 else result
 
 
 def _move_into_cell(match: re.Match[str]) -> str:
+    """Move citations behind the last bar of a table row into its last cell."""
     words = re.search(r"[^|:\s-]", match[1])  # the rule under a table's header has no words
     return f"{match[1].rstrip()}{match[2]} |" if words else match[0]
 
 
 def _is_line_start(text: str, offset: int) -> bool:
-    """Return whether the position is at the start of its line, apart from marks such as those of a
-    list."""
+    """Return whether only Markdown marks, such as those of a list, precede the offset in its line."""
     line = text[text.rfind("\n", 0, offset) + 1 : offset]
     return _LINE_START.fullmatch(line) is not None

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 
 from research import data
 
-PERIODIC_QUALIFIERS = frozenset({"daily", "monthly", "yearly"})  # their figures differ from year to year
+PERIODIC_QUALIFIERS = frozenset({"daily", "monthly", "yearly"})  # of figures that change from year to year
 
 
 @cache
@@ -26,6 +26,7 @@ def qualifier_group(qualifier: str) -> str:
 
 @lru_cache(4_000)
 def find_qualifiers(text: str) -> tuple[tuple[str, int, int], ...]:
+    """Return each qualifier in a folded text with its start and end, one entry for each occurrence."""
     return tuple(
         (name, *match.span())
         for name, (_, *patterns) in _load_qualifiers().items()
@@ -50,7 +51,9 @@ def has_clashing_qualifiers(first: frozenset[str], second: frozenset[str]) -> bo
 
 
 def has_exclusive_qualifiers(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Return whether two sets of qualifiers clash, or only one has a qualifier marked exclusive
-    ("!")."""
+    """Return whether two sets of qualifiers clash, or only one has a qualifier of an exclusive group.
+
+    Exclusive groups end in "!" in the table.
+    """
     has_exclusive = any(_load_qualifiers()[name][0].endswith("!") for name in first ^ second)
     return has_exclusive or has_clashing_qualifiers(first, second)

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from research.citations.known_sources import ADDRESS_OR_HANDLE, EntrySources, KnownSources, has_web_address
 from research.citations.list_removal import ListRemoval, has_only_remarks
-from research.citations.styles.citation_mark import CitationMark, parse_numbers
+from research.citations.styles.citation_mark import TEXT_BEFORE_YEAR, CitationMark, parse_numbers
 from research.citations.styles.marks import CitationMarks
 from research.citations.styles.parsed_report import ParsedReport
 from research.citations.styles.source_lists import (
@@ -67,34 +67,35 @@ _NUMBER_LIST = re.compile(r"[\^\d\s,;、&+–—-]+")
 
 
 class ResolvedText(NamedTuple):
-    """A text whose own list of sources is removed and whose marks are placeholders, with the
-    sources of each number of that list."""
+    """A text without its own list of sources, with placeholders in place of the marks that point to it.
+
+    `numbers` maps each number of the removed list to its sources.
+    """
 
     text: str
     numbers: Mapping[str, tuple[PassageReference, ...]] = {}
 
     def meanings_of(self, content: str) -> list[PassageReference | None]:
-        """Return the sources of the numbers within brackets; [None] if no list of the text has
-        these numbers."""
+        """Return the sources of the numbers within brackets; [None] if no list had these numbers."""
         known = parse_numbers(content) if _NUMBER_LIST.fullmatch(content) else []
         cites = [cite for number in known for cite in self.numbers.get(number, (None,))]
         return list(dict.fromkeys(cites)) or [None]
 
 
 def resolve_references(
-    text: str, known: KnownSources, make_placeholder: PlaceholderFactory, *, list_pending: bool = False
+    text: str, known: KnownSources, make_placeholder: PlaceholderFactory, *, is_list_pending: bool = False
 ) -> ResolvedText:
     """Replace the marks that point into the text's own list of sources, and remove that list.
 
-    `make_placeholder` returns the placeholder for the meanings of a mark. If `list_pending`, the
+    `make_placeholder` returns the placeholder for the meanings of a mark. If `is_list_pending`, the
     text is still being written and its list may follow: lines that look like the beginning of a
     list are removed, and a mark without a known source is "pending".
     """
-    return _Resolver(_split_inline_lists(text), known, make_placeholder, list_pending=list_pending).resolve()
+    return _Resolver(_split_inline_lists(text), known, make_placeholder, is_list_pending=is_list_pending).resolve()
 
 
 def _split_inline_lists(text: str) -> str:
-    """Return the text with each entry of a list of sources on a line of its own."""
+    """Put each entry of a list of sources that is written on one line on a line of its own."""
     report = ParsedReport(text)
     kinds = [line.kind for line in report.lines]
     last = max((at for at, kind in enumerate(kinds) if kind != "blank"), default=0)
@@ -126,9 +127,14 @@ class _Resolver:
     """Resolution of the marks of one text."""
 
     def __init__(
-        self, text: str, known: KnownSources, make_placeholder: PlaceholderFactory, *, list_pending: bool
+        self, text: str, known: KnownSources, make_placeholder: PlaceholderFactory, *, is_list_pending: bool
     ) -> None:
-        self.text, self.known, self.make_placeholder, self.list_pending = text, known, make_placeholder, list_pending
+        self.text, self.known, self.make_placeholder, self.is_list_pending = (
+            text,
+            known,
+            make_placeholder,
+            is_list_pending,
+        )
         self._report = ParsedReport(text)
         self._lists = SourceLists(self._report)
         self._marks = CitationMarks(self._report, self._lists)
@@ -139,12 +145,12 @@ class _Resolver:
             if not source_list.is_further_reading
             and not has_only_remarks(source_list, self._report, self._entry_sources)
         ]
-        self._unknown: Meaning = "pending" if self.list_pending else None
+        self._unknown: Meaning = "pending" if self.is_list_pending else None
 
     def resolve(self) -> ResolvedText:
         changes = [*self._replacements()]
         args = self._report, self._lists, self._sources, self._marks.marks, self._entry_sources
-        removed_lines = ListRemoval(*args, list_pending=self.list_pending).lines_to_remove()
+        removed_lines = ListRemoval(*args, is_list_pending=self.is_list_pending).lines_to_remove()
         kept_changes = [c for c in changes if self._report.line_number(c[0]) not in removed_lines]
         lines = self._report.lines
         removed = [(lines[n - 1].start, lines[n - 1].end + 1, "") for n in removed_lines]
@@ -210,8 +216,11 @@ class _Resolver:
             yield start, end, words + self.make_placeholder(dict.fromkeys(meanings))
 
     def _mark_meanings(self, mark: CitationMark) -> Sequence[Meaning]:
-        """Return the meanings of a mark; nothing if it is no citation, or if it has an address or a
-        gathered handle that names its source."""
+        """Return the meanings of a mark.
+
+        Return nothing if it is no citation, or if it names its source by an address or a handle,
+        which is resolved elsewhere.
+        """
         if mark.kind in ("number", "footnote", "label") and not mark.needs_entry:
             self._entry_sources.needs_list = True
         if mark.kind == "number":
@@ -258,8 +267,7 @@ class _Resolver:
         return around in (("(", ")"), ("（", "）")) and behind is not None
 
     def _entries_with_number(self, number: str, offset: int) -> list[ListEntry]:
-        """Return the entries with a number, from the next list below the position, or else from the
-        last list."""
+        """Return the entries with a number, from the next list below the offset, else from the last list."""
         number = str(int(number)) if number else ""
         if places := self._entries_by_number.get(number):
             below = bisect_left(places, self._report.line_number(offset), key=lambda listed: listed[0])
@@ -268,17 +276,16 @@ class _Resolver:
 
     @cached_property
     def _definitions_by_key(self) -> Mapping[tuple[str, str], list[ListEntry]]:
-        """Footnotes and link definitions of the text, by sort and key."""
+        """Footnotes and link definitions of the text, by kind and key."""
         return _group_entries(((entry.kind, entry.id), entry) for entry in self._defined_entries)
 
     @cached_property
     def _entries_by_number(self) -> dict[str, list[tuple[int, list[ListEntry]]]]:
-        """For each number, its entries in each list that has it, with the first line of that
-        list."""
+        """The entries of each number: for each list that has the number, its first line and the entries."""
         defined = _group_entries((str(int(e.id)), e) for e in self._defined_entries if e.id.isdecimal())
         places = {key: [(0, entries)] for key, entries in defined.items()}
         listed: dict[str, list[tuple[int, list[ListEntry]]]] = {}
-        for source_list in sorted(self._sources, key=lambda one: one.line):
+        for source_list in sorted(self._sources, key=lambda source_list: source_list.line):
             numbered = _group_entries((entry.id, entry) for entry in source_list.entries if entry.kind == "number")
             for key, entries in numbered.items():
                 listed.setdefault(key, []).append((source_list.line, entries))
@@ -286,8 +293,7 @@ class _Resolver:
 
     @cached_property
     def _unnumbered_entries(self) -> list[ListEntry]:
-        """Entries of an unnumbered list, if their count equals the highest number cited in the
-        text."""
+        """Entries of an unnumbered list that has as many entries as the highest number cited."""
         numbers = [int(m.id) for m in self._marks.marks if m.kind == "number" and not m.needs_entry]
         for source_list in self._sources:
             is_plain = source_list.has_heading and all(entry.kind == "plain" for entry in source_list.entries)
@@ -303,11 +309,10 @@ class _Resolver:
         return _group_entries((entry.id.casefold(), entry) for entry in self._listed_entries if entry.kind == "label")
 
     def _author_meanings(self, mark: CitationMark) -> Sequence[Meaning]:
-        """Return the source cited by name and year, if exactly one entry of the lists contains
-        both."""
+        """Return the source cited by name and year, if exactly one entry of the lists contains both."""
         names, _, year = mark.id.rpartition("|")
         author_match = re.search(r"((?:[A-Z][\w’'-]+(?: et al\.?|,? (?:and|&) )?){1,3}) ?$", names)
-        names = (author_match[1] if author_match else "") if names.startswith("\x00") else names
+        names = (author_match[1] if author_match else "") if names.startswith(TEXT_BEFORE_YEAR) else names
         words = re.findall(rf"[A-Z][^\W\d_][\w’'-]*|[{HAN_RANGES}]{{2,4}}", names)
         dated = self._entries_by_year.get(year[:4], ()) if words else ()
         matches = [e for e in dated if year in e.text and all(word in e.text for word in words)]
@@ -336,7 +341,7 @@ class _Resolver:
             if self._lists.contains(match.start()):
                 continue
             cites = self._entry_sources.cite(self._entries_with_number(match[1], match.start()))
-            if cites or self.list_pending:
+            if cites or self.is_list_pending:
                 yield *match.span(), self.make_placeholder(cites or [self._unknown])
         for match in _NUMBERED_SOURCE.finditer(plain):
             word, number = match[1] or match[3], match[2] or match[4]
@@ -398,7 +403,7 @@ _K = TypeVar("_K")
 
 
 def _group_entries(keyed: Iterable[tuple[_K, ListEntry]]) -> Mapping[_K, list[ListEntry]]:
-    """Group entries by key, in order."""
+    """Group pairs of key and entry by key, in order."""
     groups: dict[_K, list[ListEntry]] = {}
     for key, entry in keyed:
         groups.setdefault(key, []).append(entry)

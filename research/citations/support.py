@@ -46,9 +46,8 @@ _MIN_QUOTE_CHARS = 6  # minimum length of a sentence with status "quoted"
 _QUOTATION = re.compile(r"“([^“”]{1,400})”|「([^「」]{1,400})」|\"([^\"]{1,400})\"")
 _MIN_QUOTATION_CHARS, _MIN_QUOTATION_CHARS_HAN = 24, 10  # characters of a quotation; shorter ones may be mere terms
 
-STATUSES_FOR_MODEL: frozenset[SupportStatus] = frozenset(
-    {"unclear", "unsupported", "differs"}
-)  # statuses that a model may overrule
+# Statuses that a model may overrule.
+STATUSES_FOR_MODEL: frozenset[SupportStatus] = frozenset({"unclear", "unsupported", "differs"})
 
 _judge_cached = lru_cache(8192)(judge_claim)  # each export format of a report repeats the check
 
@@ -77,7 +76,7 @@ class CheckedSentence(Record):
 
     @property
     def is_doubtful(self) -> bool:
-        """True if the sentence is marked in the text."""
+        """True if the sentence gets a mark in the text, as it is neither quoted nor supported."""
         return self.status not in ("quoted", "supported")
 
 
@@ -100,6 +99,7 @@ class AnswerSupport(Record):
 
     @property
     def counts(self) -> StatusCounts:
+        """Number of sentences per status."""
         statuses: list[str] = [sentence.status for sentence in self.sentences]
         return StatusCounts(len(statuses), *(statuses.count(status) for status in StatusCounts._fields[1:]))
 
@@ -108,7 +108,7 @@ class AnswerSupport(Record):
         """The sentences that are marked in the text."""
         return tuple(sentence for sentence in self.sentences if sentence.is_doubtful)
 
-    def citing(self, number: int) -> tuple[CheckedSentence, ...]:
+    def sentences_citing(self, number: int) -> tuple[CheckedSentence, ...]:
         """Return the sentences that cite a source."""
         return tuple(s for s in self.sentences if number in s.numbers)
 
@@ -125,7 +125,7 @@ class SpanGroup(NamedTuple):
 
     @property
     def is_markdown(self) -> bool:
-        """True if the spans are Markdown written by a model."""
+        """True if the spans are Markdown, and not a quote, a heading or a notice."""
         return self.spans[0].span.kind == "text"
 
 
@@ -139,20 +139,21 @@ class AnswerSentence(NamedTuple):
 
 def group_spans(cited: CitedAnswer) -> Iterator[SpanGroup]:
     """Group the spans of an answer: runs of Markdown with their trees, and single other spans."""
-    for is_text, group in groupby(enumerate(cited.spans), lambda at: at[1].span.kind == "text"):
+    for is_text, group in groupby(enumerate(cited.spans), lambda entry: entry[1].span.kind == "text"):
         members = list(group)
         if is_text:
             spans = tuple(item for _, item in members)
             yield SpanGroup(members[0][0], spans, tuple(build_answer_tree(spans)))
         else:
-            yield from (SpanGroup(at, (item,), ()) for at, item in members)
+            yield from (SpanGroup(index, (item,), ()) for index, item in members)
 
 
 def group_sentences(group: SpanGroup) -> list[AnswerSentence]:
     """Return the sentences of a group: those of a Markdown tree, or a quote as one sentence."""
     if group.nodes:
         first = group.first_index
-        return [AnswerSentence(p.text, tuple(first + at for at in p.span_indices)) for p in find_sentences(group.nodes)]
+        sentences = find_sentences(group.nodes)
+        return [AnswerSentence(s.text, tuple(first + index for index in s.span_indices)) for s in sentences]
     single = group.spans[0]
     if single.span.kind == "quote":
         return [AnswerSentence(single.span.text, (group.first_index,), is_quote=True)]
@@ -165,32 +166,29 @@ def mark_doubtful_sentences(cited: CitedAnswer, support: AnswerSupport) -> Itera
     `sentence` of that node is the index of the sentence (`CheckedSentence.at`).
     """
     doubtful = {sentence.at for sentence in support.doubtful_sentences}
-    at = 0
+    start = 0  # index of the group's first sentence
     for group in group_spans(cited):
         count = len(group_sentences(group))
-        indices = [index for index in range(at, at + count) if index in doubtful]
-        nodes = insert_marks(group.nodes, indices, at) if indices and group.nodes else group.nodes
+        indices = [index for index in range(start, start + count) if index in doubtful]
+        nodes = insert_marks(group.nodes, indices, start) if indices and group.nodes else group.nodes
         yield group._replace(nodes=tuple(nodes))
-        at += count
+        start += count
 
 
 def check_support(cited: CitedAnswer) -> AnswerSupport:
     """Judge each sentence of a numbered answer by its cited passages.
 
-    Rulings of a model that are stored with the answer are applied.
+    Verdicts of a model that are stored with the answer are applied.
     """
     passages = _PassageIndex(cited)
     review = cited.answer.review
-    rulings = {item.key: item for item in review.verdicts} if review else {}
+    verdicts = {item.key: item for item in review.verdicts} if review else {}
     sentences: list[CheckedSentence] = []
-    at = 0
-    for group in group_spans(cited):
-        for candidate in group_sentences(group):
-            sentence = _check_sentence(at, candidate, cited.spans, passages)
-            if sentence:
-                ruling = rulings.get(sentence_key(sentence, cited)) if rulings else None
-                sentences.append(_apply_ruling(sentence, ruling) if ruling else sentence)
-            at += 1
+    candidates = (candidate for group in group_spans(cited) for candidate in group_sentences(group))
+    for index, candidate in enumerate(candidates):
+        if sentence := _check_sentence(index, candidate, cited.spans, passages):
+            verdict = verdicts.get(sentence_key(sentence, cited)) if verdicts else None
+            sentences.append(_apply_verdict(sentence, verdict) if verdict else sentence)
     return AnswerSupport(sentences=tuple(sentences))
 
 
@@ -209,42 +207,42 @@ _STATUS_BY_VERDICT: dict[Verdict, SupportStatus] = {
 }
 
 
-def _apply_ruling(sentence: CheckedSentence, ruling: ModelVerdict) -> CheckedSentence:
-    """Apply the ruling of a model to a sentence.
+def _apply_verdict(sentence: CheckedSentence, verdict: ModelVerdict) -> CheckedSentence:
+    """Apply the verdict of a model to a sentence.
 
     "Supported" counts only with a quote. If the model denies the support that the rules found, the
     sentence becomes unclear.
     """
     if sentence.status in ("quoted", "none"):
         return sentence
-    status = _STATUS_BY_VERDICT[ruling.verdict]
+    status = _STATUS_BY_VERDICT[verdict.verdict]
     if status == "supported":
-        status = status if ruling.quote else sentence.status
+        status = status if verdict.quote else sentence.status
     elif sentence.status == "supported":
         status = "unclear"
     update: dict[str, object] = {"status": status, "ruled": True}
-    update |= {"gaps": ()} if status == "supported" else {"reason": ruling.reason}
-    if ruling.quote:
+    update |= {"gaps": ()} if status == "supported" else {"reason": verdict.reason}
+    if verdict.quote:
         location = ("evidence", "passage", "start", "end")
-        update |= {name: getattr(ruling, name) for name in location}
+        update |= {name: getattr(verdict, name) for name in location}
     return sentence.model_copy(update=update)
 
 
-def small_margin(sentence: CheckedSentence, cited: CitedAnswer) -> float | None:
-    """Return how little a supported sentence exceeds the threshold of support.
+def narrow_margin(sentence: CheckedSentence, cited: CitedAnswer) -> float | None:
+    """Return by how much a barely supported sentence exceeds the threshold of support.
 
-    None if the sentence is not supported or the margin is larger than `SMALL_MARGIN`.
+    Return None if the sentence is not supported, or if the margin is larger than `SMALL_MARGIN`.
     """
     if sentence.status != "supported":
         return None
-    texts = tuple(item.comparison_text for item in cited_passages(sentence, cited))
+    texts = tuple(item.comparison_text for item in cited_excerpts(sentence, cited))
     margin = support_margin(sentence.text, _judge_cached(sentence.text, texts))
     return margin if margin <= SMALL_MARGIN else None
 
 
-def cited_passages(sentence: CheckedSentence, cited: CitedAnswer) -> list[CitedPassage]:
-    """Return the passages that a sentence cites."""
-    return list(_resolve_passages([cited.spans[index] for index in sentence.spans], _PassageIndex(cited)))
+def cited_excerpts(sentence: CheckedSentence, cited: CitedAnswer) -> list[CitedExcerpt]:
+    """Return what a sentence cites."""
+    return list(_resolve_excerpts([cited.spans[index] for index in sentence.spans], _PassageIndex(cited)))
 
 
 def _check_sentence(
@@ -252,37 +250,38 @@ def _check_sentence(
 ) -> CheckedSentence | None:
     """Return the sentence with its status.
 
-    None if it claims nothing, or if the program itself wrote it, such as an entry of a map or a row
-    of a database.
+    Return None if it claims nothing, or if the program itself wrote it, such as an entry of a map or
+    a row of a database.
     """
     own_spans = [spans[index] for index in sentence.span_indices]
     if own_spans and all(item.span.generated for item in own_spans):
         return None
     numbers = tuple(dict.fromkeys(number for item in own_spans for number in item.numbers))
     unsourced = any(item.unsourced for item in own_spans)
-    cited = list(_resolve_passages(own_spans, passages))
+    cited = list(_resolve_excerpts(own_spans, passages))
     base = {"at": index, "text": sentence.text, "numbers": numbers, "spans": sentence.span_indices}
     if sentence.is_quote:
         if not cited:
             return CheckedSentence(**base, status="none")
-        places = ((item, find_quote(sentence.text, item.text)) for item in cited)
-        nearest, span_range = next(((item, at) for item, at in places if at), (cited[0], (0, 0)))
+        quotes = ((item, find_quote(sentence.text, item.text)) for item in cited)
+        nearest, quote_range = next(((item, found) for item, found in quotes if found), (cited[0], (0, 0)))
         if nearest.evidence.kind in _ENTRY_KINDS:
             return None
-        return CheckedSentence(**base, status="quoted", **nearest.locate(*span_range))
+        return CheckedSentence(**base, status="quoted", **nearest.locate(*quote_range))
     if not cited:
         claims = unsourced or is_claim(sentence.text)
         return CheckedSentence(**base, status="none") if claims else None
     for item in cited:
-        if location := _find_whole_sentence(sentence.text, item.text):
-            return CheckedSentence(**base, status="quoted", **item.locate(*location))
-    ruling = _judge_cached(sentence.text, tuple(item.comparison_text for item in cited))
-    nearest = cited[min(ruling.passage, len(cited) - 1)]
-    gaps = (*ruling.gaps, *_find_misquotes(sentence.text, cited))
-    is_doubted = unsourced or len(gaps) > len(ruling.gaps)
-    status: SupportStatus = "unclear" if is_doubted and ruling.status == "supported" else ruling.status
-    judged_place = nearest.locate(ruling.start - nearest.context_length, ruling.end - nearest.context_length)
-    return CheckedSentence(**base, status=status, gaps=gaps, **judged_place)
+        if span_range := _find_whole_sentence(sentence.text, item.text):
+            return CheckedSentence(**base, status="quoted", **item.locate(*span_range))
+    assessment = _judge_cached(sentence.text, tuple(item.comparison_text for item in cited))
+    nearest = cited[min(assessment.passage, len(cited) - 1)]
+    gaps = (*assessment.gaps, *_find_misquotes(sentence.text, cited))
+    is_doubted = unsourced or len(gaps) > len(assessment.gaps)
+    status: SupportStatus = "unclear" if is_doubted and assessment.status == "supported" else assessment.status
+    context_length = len(nearest.context_line)
+    location = nearest.locate(assessment.start - context_length, assessment.end - context_length)
+    return CheckedSentence(**base, status=status, gaps=gaps, **location)
 
 
 def _find_whole_sentence(text: str, passage: str) -> tuple[int, int] | None:
@@ -304,7 +303,7 @@ def _find_whole_sentence(text: str, passage: str) -> tuple[int, int] | None:
     return None
 
 
-def _find_misquotes(text: str, passages: Sequence[CitedPassage]) -> Iterator[SupportGap]:
+def _find_misquotes(text: str, passages: Sequence[CitedExcerpt]) -> Iterator[SupportGap]:
     """Yield text in quotation marks that occurs in no cited passage of the same language."""
     for match in _QUOTATION.finditer(text):
         quote = next(filter(None, match.groups())).strip(_SENTENCE_STOPS + " ")
@@ -315,8 +314,8 @@ def _find_misquotes(text: str, passages: Sequence[CitedPassage]) -> Iterator[Sup
             yield SupportGap(kind="words", text=quote)
 
 
-class CitedPassage(NamedTuple):
-    """The cited part of a passage, with its offset in the passage."""
+class CitedExcerpt(NamedTuple):
+    """The cited part of a passage; `offset` is where its `text` begins in the passage."""
 
     evidence: Evidence
     passage: Passage
@@ -325,14 +324,10 @@ class CitedPassage(NamedTuple):
 
     @property
     def context_line(self) -> str:
-        """Titles and heading of the passage, which may be the only place that names its subject."""
+        """Titles and heading of the passage on one line, as the text may not name its subject."""
         heads = (self.evidence.title, self.passage.title, self.passage.heading)
         context = " · ".join(dict.fromkeys(head.strip() for head in heads if head.strip()))
         return f"{context}\n" if context else ""
-
-    @property
-    def context_length(self) -> int:
-        return len(self.context_line)
 
     @property
     def comparison_text(self) -> str:
@@ -340,16 +335,16 @@ class CitedPassage(NamedTuple):
         return self.context_line + self.text
 
     def locate(self, start: int, end: int) -> dict[str, object]:
-        """Convert a range in the cited part to ids and offsets in the passage; 0 to 0 if it ends
-        before it."""
-        inside = end > 0
-        begin = self.offset + max(0, start) if inside else 0
-        stop = self.offset + min(end, len(self.text)) if inside else 0
+        """Return the ids of source and passage, and a range in the cited part as offsets in the passage.
+
+        A range that ends before the cited part begins, as in the context line, becomes 0 to 0.
+        """
+        is_inside = end > 0
         return {
             "evidence": self.evidence.id,
             "passage": self.passage.id,
-            "start": begin,
-            "end": stop,
+            "start": self.offset + max(0, start) if is_inside else 0,
+            "end": self.offset + min(end, len(self.text)) if is_inside else 0,
         }
 
 
@@ -375,8 +370,8 @@ class _PassageIndex:
         return None
 
 
-def _resolve_passages(spans: Iterable[NumberedSpan], passages: _PassageIndex) -> Iterator[CitedPassage]:
-    """Yield the passages that spans cite, each once."""
+def _resolve_excerpts(spans: Iterable[NumberedSpan], passages: _PassageIndex) -> Iterator[CitedExcerpt]:
+    """Yield what spans cite, each excerpt once."""
     seen: set[PassageReference] = set()
     for item in spans:
         for cite in item.span.references:
@@ -387,4 +382,4 @@ def _resolve_passages(spans: Iterable[NumberedSpan], passages: _PassageIndex) ->
             evidence, passage = match
             whole = not 0 <= cite.start < cite.end
             start, end = (0, len(passage.text)) if whole else (cite.start, cite.end)
-            yield CitedPassage(evidence, passage, start, passage.text[start:end])
+            yield CitedExcerpt(evidence, passage, start, passage.text[start:end])

@@ -16,9 +16,9 @@ from research.core.text.quantities import Measure, find_measures, fold_text
 from research.core.text.sentences import find_sentence_ends, replace_soft_breaks
 from research.core.text.tokenizer import HAN_RANGES, STOP_WORDS, has_han, stem
 
-MAX_CHARS = 60_000  # characters of a passage that are read
-MAX_FIGURES = 60  # figures of a sentence
-MAX_WORD_CHARS = 60  # characters; what is longer is no word, and is not stemmed
+MAX_CHARS = 60_000  # the rest of a passage is not read
+MAX_FIGURES = 60  # further figures of a sentence are ignored
+MAX_WORD_CHARS = 60  # longer tokens are not stemmed
 _TOKEN = re.compile(rf"[{HAN_RANGES}]|\d+(?:[.,]\d+)*|n['’]t\b|[^\W\d_{HAN_RANGES}]+(?=n['’]t\b)|[^\W\d_{HAN_RANGES}]+")
 
 
@@ -55,6 +55,7 @@ class TokenizedText:
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
+        """The distinct tokens."""
         return frozenset(self.tokens)
 
     @cached_property
@@ -80,11 +81,14 @@ class TokenizedText:
 
 @lru_cache(4_096)
 def tokenize_text(text: str, as_one_sentence: bool = False) -> TokenizedText:
-    """Tokenize at most `MAX_CHARS` characters of a text; a claim is treated `as_one_sentence`."""
+    """Tokenize at most `MAX_CHARS` characters of a text.
+
+    A claim is not divided into sentences (`as_one_sentence`).
+    """
     text = text[:MAX_CHARS]
     folded = fold_text(replace_soft_breaks(text))
     matches = [*_TOKEN.finditer(folded)]
-    tokens = tuple(_normalize_token(match[0]) for match in matches)
+    tokens = tuple(_normalise_token(match[0]) for match in matches)
     starts = tuple(match.start() for match in matches)
     spans = [(0, len(text))] if as_one_sentence else [*_sentence_spans(replace_soft_breaks(text))]
     sentences = tuple(
@@ -100,7 +104,7 @@ def tokenize_text(text: str, as_one_sentence: bool = False) -> TokenizedText:
 
 
 @lru_cache(100_000)
-def _normalize_token(word: str) -> str:
+def _normalise_token(word: str) -> str:
     if word[0].isdigit():
         return re.sub(r"^0+(?=\d)", "", word.replace(",", ""))
     return word if has_han(word) or len(word) > MAX_WORD_CHARS else stem(word.replace("’", "'"))

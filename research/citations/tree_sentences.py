@@ -43,7 +43,7 @@ def insert_marks(nodes: Sequence[Node], sentence_indices: Iterable[int], first_i
     `find_sentences` on the same tree.
     """
     marked = frozenset(at - first_index for at in sentence_indices)
-    return _TreeWalker(lambda piece: None, marked, first_index).walk_blocks(nodes)
+    return _TreeWalker(lambda sentence: None, marked, first_index).walk_blocks(nodes)
 
 
 class _TreeWalker:
@@ -147,7 +147,7 @@ def _flatten(nodes: Iterable[Node]) -> tuple[str, list[tuple[int, int]]]:
 def _citations_by_sentence(
     spans: Sequence[tuple[int, int]], citations: Sequence[tuple[int, int]]
 ) -> list[tuple[int, ...]]:
-    """Return the citations of each sentence: those inside it and those right behind its end."""
+    """Return the span indices cited by each sentence, inside it or directly behind its end."""
     groups: list[dict[int, None]] = [{} for _ in spans]
     starts = [start for start, _ in spans]
     for at, span in citations:

@@ -1,4 +1,4 @@
-"""Removal of the end of a text that is still being written, where it may become something else."""
+"""Removal of an incomplete citation, link or table at the end of a text that is still being written."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _UNFINISHED_TAIL = re.compile(
 )
 
 _FENCE_LINE = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
-_TAIL_CHARS = 2_500  # characters; a longer link is visible while it is written
+_TAIL_CHARS = 2_500  # the part that is searched; a longer link is visible while it is written
 
 
 def trim_unfinished(text: str) -> str:
-    """Remove the end of a text that may still become something else, and close open bold text."""
+    """Remove an end that may become a citation, a link, markup or a table; close open bold text."""
     for _ in range(3):  # for example a link in a list, behind stars; deeper combinations are rare
         head, tail = text[:-_TAIL_CHARS], text[-_TAIL_CHARS:]
         text = head + _UNFINISHED_TAIL.sub("", tail)

@@ -31,8 +31,7 @@ def _fold(text: str) -> tuple[str, str]:
 
 
 def _claim_pattern(claim: str, passage: str) -> str:
-    """Build a pattern for the words of a claim; "" if the passage does not contain them in a
-    row."""
+    """Build a pattern for the words of a claim; "" if the passage does not contain them in a row."""
     bare = _fold(claim)[0].strip().strip(_STOPS)
     if not 1 <= len(bare) <= MAX_CLAIM_CHARS or "".join(bare.split()) not in _fold(passage)[1]:
         return ""  # most claims are absent, and compiling a pattern is expensive
@@ -40,6 +39,7 @@ def _claim_pattern(claim: str, passage: str) -> str:
 
 
 def _word_pattern(word: str) -> str:
+    """Build a pattern for a word that allows spaces and one line end beside Chinese characters."""
     is_wide = [_WIDE_CHAR.match(char) is not None for char in word]
     triples = zip(word[1:], is_wide, is_wide[1:], strict=False)
     return re.escape(word[0]) + "".join(
@@ -54,12 +54,12 @@ def find_verbatim_sentence(claim: str, passage: str) -> tuple[int, int] | None:
     Offsets refer to the folded passage.
     """
     words = _claim_pattern(claim, passage)
-    match = words and re.search(rf"{_SENTENCE_START}(?P<said>{words}){_SENTENCE_END}", _fold(passage)[0])
-    return match.span("said") if match else None
+    match = words and re.search(rf"{_SENTENCE_START}(?P<claim>{words}){_SENTENCE_END}", _fold(passage)[0])
+    return match.span("claim") if match else None
 
 
-def cuts_word(claim: str, passage: str) -> bool:
-    """Return whether the passage contains the claim only with its last word or number cut short."""
+def cuts_last_word(claim: str, passage: str) -> bool:
+    """Return whether every occurrence of the claim in the passage ends within a word or a number."""
     words = _claim_pattern(claim, passage)
     folded = _fold(passage)[0]
     return (

@@ -71,7 +71,7 @@ def execute(args: argparse.Namespace) -> int:
         _print_reports(evaluations, language)
     for read_error in read_errors:
         print_message(EXIT_USAGE, read_error)
-    defects = sum(evaluation.lint.errors + evaluation.lint.warnings for _, evaluation in evaluations)
+    defects = sum(evaluation.lint.error_count + evaluation.lint.warning_count for _, evaluation in evaluations)
     return EXIT_USAGE if read_errors else EXIT_FAILED if defects else EXIT_ANSWERED
 
 
@@ -97,7 +97,7 @@ def _read_report(path: Path) -> str:
 
 def _to_json(evaluation: ReportEvaluation) -> dict[str, Any]:
     lint = evaluation.lint
-    counts = {"errors": lint.errors, "warnings": lint.warnings, "statuses": evaluation.statuses}
+    counts = {"errors": lint.error_count, "warnings": lint.warning_count, "statuses": evaluation.statuses}
     return lint.model_dump(mode="json") | counts
 
 
@@ -118,7 +118,7 @@ def _print_reports(evaluations: list[tuple[str, ReportEvaluation]], language: La
     for file, evaluation in evaluations:
         lint = evaluation.lint
         share = f"{100 * lint.cited / lint.sentences:.0f} %" if lint.sentences else "–"
-        counts = (lint.citations, lint.sources, lint.sentences, share, lint.errors, lint.warnings)
+        counts = (lint.citations, lint.sources, lint.sentences, share, lint.error_count, lint.warning_count)
         style = ", ".join(lint.styles) or _text("none", language)
         table.add_row(*(Text(clean_line(str(value))) for value in (file, style, *counts)))
     console.print(table)

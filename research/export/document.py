@@ -207,7 +207,7 @@ class _TreeBuilder:
     def _split_formulas(self, text: str) -> Iterator[Node]:
         for part in self._formulas.split(text):
             if isinstance(part, Formula):
-                yield part.to_node
+                yield part.node
             else:
                 yield from self._split_citations(part)
 

@@ -22,15 +22,14 @@ from research.core.text.tokenizer import HAN_RANGES
 from research.linter.checks import LintChecks
 from research.linter.flaw_kinds import SEVERITY_BY_KIND, Severity, flaw_message
 
-_MAX_EXCERPT_CHARS = 100  # characters
+_MAX_EXCERPT_CHARS = 100  # longer excerpts are cut
 # The end of a paragraph, or of a line before a list item.
 _BLOCK_END = re.compile(r"\n[ \t]*\n|\n(?=[ \t>]*(?:[-*+•|#]|\d{1,3}[.)]))")
 _WORD = re.compile(rf"[^\W\d_]{{2,}}|[{HAN_RANGES}]")
 
 
 class CitationFlaw(Record):
-    """A flaw of a citation. `kind` is a key of `SEVERITY_BY_KIND`; `line` counts from 1, 0
-    without one."""
+    """A flaw of a citation. `kind` is a key of `SEVERITY_BY_KIND`; `line` counts from 1, and 0 is no line."""
 
     line: int
     kind: str
@@ -54,11 +53,13 @@ class LintResult(Record):
     flaws: tuple[CitationFlaw, ...] = ()
 
     @property
-    def errors(self) -> int:
+    def error_count(self) -> int:
+        """Number of flaws with severity "error"."""
         return sum(flaw.severity == "error" for flaw in self.flaws)
 
     @property
-    def warnings(self) -> int:
+    def warning_count(self) -> int:
+        """Number of flaws with severity "warning"."""
         return sum(flaw.severity == "warning" for flaw in self.flaws)
 
 
@@ -92,6 +93,7 @@ def lint_markdown(text: str, language: Language = "en") -> LintResult:
 
 
 def _excerpt(report: ParsedReport, line_number: int) -> str:
+    """Return the beginning of a line."""
     start = report.line_starts[line_number - 1]
     words = " ".join(report.source[start : start + 400].partition("\n")[0].split())
     return words if len(words) <= _MAX_EXCERPT_CHARS else words[: _MAX_EXCERPT_CHARS - 1] + "…"

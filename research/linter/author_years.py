@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from research.citations.styles.citation_mark import CitationMark
+from research.citations.styles.citation_mark import TEXT_BEFORE_YEAR, CitationMark
 from research.citations.styles.source_lists import ListEntry
 from research.core.text.tokenizer import HAN_RANGES
 
@@ -38,9 +38,8 @@ class AuthorYears:
         return [entry for entry in entries if _is_by_author(names, entry.text)]
 
 
-def name_author(mark: CitationMark, text: str) -> str:
-    """Return the author before a year in brackets: "Smith et al. (2019)", "Smith (2019)
-    found"; or ""."""
+def find_author(mark: CitationMark, text: str) -> str:
+    """Return the author before a year in brackets, as in "Smith (2019) found", with the year; else ""."""
     before, _, year = mark.id.rpartition("|")
     names = _AUTHORS.search(before)
     if names and (names["more"] or _REPORTING_VERB.match(text, mark.end)):
@@ -49,12 +48,12 @@ def name_author(mark: CitationMark, text: str) -> str:
 
 
 def _is_by_author(names: str, text: str) -> bool:
-    r"""Return whether an entry is by the first of the given names.
+    """Return whether the text of an entry contains the first of the given names.
 
-    If `names` begins with \x00, the text before the year follows instead of names.
+    After `TEXT_BEFORE_YEAR`, `names` are the text before the year, which ends in the names.
     """
     folded = text.casefold()
-    if names.startswith("\x00"):
+    if names.startswith(TEXT_BEFORE_YEAR):
         han = re.findall(f"[{HAN_RANGES}]{{2,}}$", re.sub(r"等人?\s*$", "", names))
         if han:
             return any(len(part) >= 2 and part in text for part in (han[0][-n:] for n in (2, 3, 4)))

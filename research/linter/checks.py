@@ -1,7 +1,7 @@
 """Checks for flaws in the citations of a report.
 
-Each check yields (kind, offset in the text, subject, conflicting item); messages are worded in
-`flaw_kinds`. A check that cannot distinguish a defect from a writer's style yields nothing.
+Each check yields flaws as a `FlawTuple`; `flaw_kinds` turns them into messages. A check that cannot
+distinguish a defect from a writer's style yields nothing.
 """
 
 from __future__ import annotations
@@ -11,18 +11,19 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 from research import data
-from research.citations.styles.citation_mark import CitationMark
+from research.citations.styles.citation_mark import TEXT_BEFORE_YEAR, CitationMark
 from research.citations.styles.marks import CitationMarks
 from research.citations.styles.parsed_report import MarkdownLine, ParsedReport
 from research.citations.styles.source_lists import ListEntry, SourceList, SourceLists
-from research.citations.styles.web_addresses import address_key, find_problem
+from research.citations.styles.web_addresses import address_key, find_address_problem
 from research.core.text.numbers import HAN_NUMERALS
 from research.core.text.tokenizer import HAN_RANGES
-from research.linter.author_years import YEAR, AuthorYears, name_author
+from research.linter.author_years import YEAR, AuthorYears, find_author
 
-FlawTuple = tuple[str, int, str, str]
+FlawTuple = tuple[str, int, str, str]  # kind, offset in the text, subject, conflicting item
 
 _PRINT_SOURCE = re.compile(
     r"\bISBN\b|\bISSN\b|\bdoi\b|\b10\.\d{4,9}/|arXiv|PMID|PMC\d|\bRFC ?\d|\bISO(?:/IEC)? ?\d|\bIEEE\b|\bGB/?T? ?\d|\[[MJDCNRSPZ](?:/OL)?\]|\bpp?\. ?\d|\bvol\.|\bno\. ?\d|\d+ ?\(\d+\)[,:]|\b\d+:\d+|[Pp]ress\b|Publish|Verlag"
@@ -49,6 +50,14 @@ _SOURCE_LABEL = re.compile(
 _LATIN_WORD = re.compile(r"[^\W\d_]{2,}")
 
 
+class _NumberScope(NamedTuple):
+    """A numbered list, in whose scope a number refers to its entries. Numbers may restart in another."""
+
+    last_line: int
+    entries_by_number: dict[str, ListEntry]
+    entries: list[ListEntry]
+
+
 class LintChecks:
     """All checks of one report."""
 
@@ -58,9 +67,10 @@ class LintChecks:
         self.lists = [source_list for source_list in source_lists.lists if not source_list.is_further_reading]
         self._number_scopes = _build_number_scopes(self.lists)
         self.entries = [entry for source_list in self.lists for entry in source_list.entries]
-        self._scope_end_lines = [scope[0] for scope in self._number_scopes]
+        self._scope_end_lines = [scope.last_line for scope in self._number_scopes]
         definitions = {str(int(e.id)): e for e in source_lists.definitions if e.id.isdecimal()}
-        self._entries_by_number = [definitions | scope[1] for scope in self._number_scopes] or [definitions]
+        by_number = [definitions | scope.entries_by_number for scope in self._number_scopes]
+        self._entries_by_number = by_number or [definitions]
         self._known_keys = {e.id for e in self.entries if e.kind == "label"} | source_lists.keys
         self._footnote_ids = {entry.id for entry in source_lists.footnotes}
         self._author_years = AuthorYears(self.entries)
@@ -77,6 +87,7 @@ class LintChecks:
         return mark.id in self._known_keys
 
     def find_flaws(self) -> Iterator[FlawTuple]:
+        """Yield the flaws that all checks find, in no order."""
         yield from self._number_flaws()
         yield from self._footnote_flaws()
         yield from self._key_flaws()
@@ -91,8 +102,10 @@ class LintChecks:
     # Numbers
 
     def _scope_index(self, offset: int) -> int:
-        """Return the index of the number scope for an offset: the next list below it, or else
-        the last."""
+        """Return the index of the numbered list that a number at an offset refers to.
+
+        That is the next list below the offset, else the last list.
+        """
         line = self._report.line_number(offset)
         return min(bisect_left(self._scope_end_lines, line), max(len(self._scope_end_lines) - 1, 0))
 
@@ -180,7 +193,7 @@ class LintChecks:
         """Check that the numbers of a list are unique, rising and without gaps."""
         seen: dict[int, ListEntry] = {}
         highest = 0
-        entries = self._number_scopes[scope][2]
+        entries = self._number_scopes[scope].entries
         values = [int(entry.id) for entry in entries]
         if len(values) > 1 and len(set(values)) == 1 and all(entry.number_form == "dotted" for entry in entries):
             return  # Markdown renders 1. 1. 1. as 1. 2. 3.
@@ -279,8 +292,8 @@ class LintChecks:
         for mark in marks:
             if self._author_years.find_entries(mark):
                 continue
-            if mark.id.startswith("\x00"):
-                if author := name_author(mark, self._report.prose):
+            if mark.id.startswith(TEXT_BEFORE_YEAR):
+                if author := find_author(mark, self._report.prose):
                     yield "dangling", mark.start, author, ""
             elif not mark.needs_entry:
                 yield "dangling", mark.start, mark.id.replace("|", ", "), ""
@@ -291,8 +304,8 @@ class LintChecks:
     # The entries and their addresses
 
     def _list_flaws(self) -> Iterator[FlawTuple]:
-        for _, _, entries in self._number_scopes:
-            yield from self._duplicate_address_flaws(entries, "[{}]")
+        for scope in self._number_scopes:
+            yield from self._duplicate_address_flaws(scope.entries, "[{}]")
         yield from self._duplicate_address_flaws(self._source_lists.footnotes, "[^{}]")
         labels = [entry for entry in self.entries if entry.kind == "label"]
         yield from self._duplicate_address_flaws(labels, "[{}]")
@@ -308,8 +321,7 @@ class LintChecks:
         yield from self._unlinked_source_flaws()
 
     def _unlinked_source_flaws(self) -> Iterator[FlawTuple]:
-        """Check a list that repeats the links of the text for sources, and links, that lack a
-        counterpart."""
+        """Check a list that repeats the links of the text: neither may have sources that the other lacks."""
         if any(mark.kind not in ("link", "note") for mark in self.counted_marks):
             return
         listed = [entry for entry in self.entries if entry.kind == "plain" and entry.urls]
@@ -350,7 +362,7 @@ class LintChecks:
         for url, offset in addresses:
             if (location := (self._report.line_number(offset), url)) not in seen:
                 seen.add(location)
-                if kind := find_problem(url):
+                if kind := find_address_problem(url):
                     yield kind, offset, (url if len(url) <= 80 else url[:79] + "…") or "( )", ""
 
     def _malformed_flaws(self) -> Iterator[FlawTuple]:
@@ -363,8 +375,7 @@ class LintChecks:
         return self._report.line_starts[line_number - 1]
 
     def _uncited_paragraph_flaws(self) -> Iterator[FlawTuple]:
-        """Check for long paragraphs full of figures without a citation where a reader expects
-        one."""
+        """Check for long paragraphs with several figures and no citation, where a reader expects one."""
         cited_lines = Counter(self._report.line_number(mark.start) for mark in self._citation_marks.marks)
         for malformed_mark in self._citation_marks.malformed:
             cited_lines[self._report.line_number(malformed_mark.start)] += 1
@@ -410,12 +421,9 @@ class LintChecks:
                     yield "leading", mark.start, excerpt, ""
 
 
-def _build_number_scopes(source_lists: list[SourceList]) -> list[tuple[int, dict[str, ListEntry], list[ListEntry]]]:
-    """Return for each numbered list its last line, entries by number, and entries.
-
-    Lists that continue the numbering of the list above are merged with it.
-    """
-    scopes: list[tuple[int, dict[str, ListEntry], list[ListEntry]]] = []
+def _build_number_scopes(source_lists: list[SourceList]) -> list[_NumberScope]:
+    """Return the scopes of numbers. Lists that continue the numbering of the list above are merged with it."""
+    scopes: list[_NumberScope] = []
     for source_list in source_lists:
         numbered = [entry for entry in source_list.entries if entry.kind == "number"]
         if not numbered:
@@ -423,12 +431,13 @@ def _build_number_scopes(source_lists: list[SourceList]) -> list[tuple[int, dict
         by_number: dict[str, ListEntry] = {}
         for entry in numbered:
             by_number.setdefault(entry.id, entry)
-        restarts = scopes and len(set(by_number) & set(scopes[-1][1])) * 2 >= min(len(by_number), len(scopes[-1][1]))
+        above = scopes[-1].entries_by_number if scopes else {}
+        restarts = len(set(by_number) & set(above)) * 2 >= min(len(by_number), len(above))
         if scopes and not restarts:
-            _, numbers, entries = scopes.pop()
-            scopes.append((numbered[-1].line, numbers | by_number, [*entries, *numbered]))
+            merged_entries = [*scopes.pop().entries, *numbered]
+            scopes.append(_NumberScope(numbered[-1].line, above | by_number, merged_entries))
         else:
-            scopes.append((numbered[-1].line, by_number, numbered))
+            scopes.append(_NumberScope(numbered[-1].line, by_number, numbered))
     return scopes
 
 

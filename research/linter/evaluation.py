@@ -1,7 +1,7 @@
-"""Evaluation of report files: any Markdown by its citations, our own JSON also by its passages.
+"""Evaluation of report files: Markdown from any program, or the JSON that this program exports.
 
-Markdown contains no passages, so only its citations are checked. The JSON of a report (schema
-`sightline-report`) does, so each sentence is also compared with the passages it cites.
+Markdown contains no passages, so only its citations are checked. The JSON (schema `sightline-report`)
+contains passages, so each sentence is also compared with those that it cites.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _SCHEMA = "sightline-report/"
 
 
 class UnreadableReportError(ValueError):
-    """A file with the schema of our reports but invalid fields; the message names the first one."""
+    """A file has the schema `sightline-report` but invalid fields; the message names the first one."""
 
 
 class ReportEvaluation(Record):
-    """Lint result of a report and, for our own JSON, the number of sentences per status."""
+    """Lint result of a report and, for exported JSON, the number of sentences per status."""
 
     lint: LintResult
     statuses: dict[str, int] | None = None
@@ -107,12 +107,12 @@ class _ExportedReport(BaseModel):
 
 
 def evaluate_report(text: str, language: Language = "en") -> ReportEvaluation:
-    """Check a report, either any Markdown or our own JSON; messages are in `language`.
+    """Check a report in Markdown or exported JSON; messages are in `language`.
 
     Raises:
-        UnreadableReportError: the text has our schema, but a field is invalid.
+        UnreadableReportError: the JSON has the schema `sightline-report`, but a field is invalid.
     """
-    data = _parse_own_json(text)
+    data = _parse_exported_json(text)
     if data is None:
         return ReportEvaluation(lint=lint_markdown(text, language))
     try:
@@ -145,13 +145,13 @@ def evaluate_report(text: str, language: Language = "en") -> ReportEvaluation:
     return ReportEvaluation(lint=lint, statuses=counts or None)
 
 
-def _parse_own_json(text: str) -> dict[str, Any] | None:
-    """Parse the JSON of one of our reports; None for any other text."""
+def _parse_exported_json(text: str) -> dict[str, Any] | None:
+    """Parse JSON with the schema `sightline-report`; None for any other text."""
     if not text.lstrip("\ufeff \t\r\n").startswith("{") or _SCHEMA not in text:
         return None
     try:
         data = json.loads(text.lstrip("\ufeff"))
     except (ValueError, RecursionError):
         return None
-    is_ours = isinstance(data, dict) and str(data.get("schema", "")).startswith(_SCHEMA)
-    return data if is_ours else None
+    has_schema = isinstance(data, dict) and str(data.get("schema", "")).startswith(_SCHEMA)
+    return data if has_schema else None

@@ -36,7 +36,7 @@ SEVERITY_BY_KIND: dict[str, Severity] = {
 def flaw_message(kind: str, subject: str, conflicting: str, language: Language) -> str:
     """Return the message about a flaw.
 
-    Arguments:
+    Args:
         subject: the item with the flaw, such as "[3]".
         conflicting: the item that it conflicts with, or "".
     """

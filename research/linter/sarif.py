@@ -29,7 +29,7 @@ def build_sarif(
 ) -> dict[str, Any]:
     """Build the SARIF log of one run of the linter.
 
-    Arguments:
+    Args:
         evaluations: pairs of file name and evaluation.
         read_errors: messages about files that could not be read.
     """

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from research.citations.figure_check import TIME_KINDS
-from research.citations.mentions import FRAME_KINDS
+from research.citations.mentions import IDENTIFYING_KINDS
 from research.citations.qualifiers import has_clashing_qualifiers, qualifiers_in
 from research.core.text.attributes import load_attributes
 from research.core.text.quantities import Measure, find_measures, fold_text
@@ -83,7 +83,7 @@ class SentenceMatch:
         has_figure = any(
             start <= m.start < end and (m.kind or self._has_counted_noun(m))
             for m in self.measures
-            if m.kind not in FRAME_KINDS | TIME_KINDS
+            if m.kind not in IDENTIFYING_KINDS | TIME_KINDS
         )
         attribute = self.query.attribute
         has_attribute = attribute is not None and any(start <= at < end for at, _ in attribute.find_spans(self.folded))

@@ -16,7 +16,7 @@ from typing import Literal
 
 from research.citations.cues import find_cues
 from research.citations.figure_check import TIME_KINDS
-from research.citations.mentions import FRAME_KINDS
+from research.citations.mentions import IDENTIFYING_KINDS
 from research.core.records import CellValue, Column
 from research.core.text.quantities import Measure, fold_text, span_with_bound
 from research.core.text.scanner import MeasureScanner
@@ -31,7 +31,7 @@ MAX_SENTENCE_CHARS = 2_000  # longer sentences are cut
 MAX_WORDS_BESIDE_DATE = 1.0  # words beside a date that answers by itself
 # Words beside the figures of a text that answers by itself; twice as many for a single figure.
 MAX_WORDS_BESIDE_FIGURE = 3.0
-_EXCLUDED_KINDS = TIME_KINDS | FRAME_KINDS | {"score", "discount", "points", "times"}
+_EXCLUDED_KINDS = TIME_KINDS | IDENTIFYING_KINDS | {"score", "discount", "points", "times"}
 
 
 def extract_value(text: str, column: Column, context_words: Sequence[str] = ()) -> CellValue | None:

@@ -9,6 +9,7 @@ import pytest
 
 from research.agent.extractive.reasoner import ExtractiveReasoner
 from research.agent.nodes.question import clean_question
+from research.agent.reasoner import ReasonerInput
 from research.core.events import ignore_event
 from research.core.records import Finding, Plan, Question, Reflection, RunOptions, Span
 from research.sources.library.index import Library
@@ -109,17 +110,19 @@ async def digest(library: Library, text: str, loops: int = 3, queries: int = 10)
     findings = [await source.search(task, ignore_event) for task in tasks]
     reflections: list[Reflection] = []
     for round_ in range(1, loops):
-        reflections.append(await reasoner.reflect(question, plan, findings, options, round_, ignore_event))
+        reflections.append(
+            await reasoner.reflect(ReasonerInput(question, options, ignore_event, plan, findings), round_)
+        )
         if not reflections[-1].follow_ups:
             break
         findings += [await source.search(task, ignore_event) for task in reflections[-1].follow_ups]
-    draft = await reasoner.write(question, plan, findings, reflections, options, ignore_event)
+    draft = await reasoner.write(ReasonerInput(question, options, ignore_event, plan, findings), reflections)
     assert not draft.placeholder
     return Digested(question, plan, tuple(findings), tuple(reflections), draft.spans, draft.author)
 
 
 async def planned(reasoner: ExtractiveReasoner, text: str, options: RunOptions | None = None) -> Plan:
     """The plan of a question that is not answered at once."""
-    plan = await reasoner.plan(clean_question(text), options or RunOptions(), ignore_event)
+    plan = await reasoner.plan(ReasonerInput(clean_question(text), options or RunOptions(), ignore_event))
     assert isinstance(plan, Plan)
     return plan

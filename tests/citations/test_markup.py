@@ -397,7 +397,7 @@ def prose(nodes: list[Node]) -> Iterator[Node]:
 @example("![[@3fa9]](x)")
 @example("**[@3fa9]**[12]`[@beef]`")
 def test_any_text_has_only_citations_that_were_gathered(text: str) -> None:
-    for ways in ({}, {"is_partial": True}, {"is_partial": True, "list_pending": True}):
+    for ways in ({}, {"is_partial": True}, {"is_partial": True, "is_list_pending": True}):
         spans = parse_model_markdown(text, HANDLES, URLS, **ways)
         assert {cite for s in spans for cite in s.references} <= {A, B}
         assert all(s.text or s.references or s.unsourced for s in spans)

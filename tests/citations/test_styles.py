@@ -323,15 +323,15 @@ def test_the_check_reads_each_citation_with_the_sentence_that_it_belongs_to() ->
 @each_row("text", [*STYLES.values(), *CHINESE.values()])
 def test_no_mark_and_no_list_is_seen_while_an_answer_is_written(text: str) -> None:
     for end in range(len(text)):
-        shown = short(text[:end], is_partial=True, list_pending=True)
+        shown = short(text[:end], is_partial=True, is_list_pending=True)
         assert "?" not in shown, text[:end]
         words = re.sub(r"<[ab]+>|\(?(?:Smith|Jones)[^)]*\)?", "", shown)
         assert not RAW.search(words), (text[:end], words)
 
 
 def test_a_draft_says_that_an_invented_handle_has_no_source_and_nothing_yet_of_a_number() -> None:
-    assert short("It is tall [@beef]. It", is_partial=True, list_pending=True) == "It is tall.<?> It"
-    assert short("It is tall [1]. It", is_partial=True, list_pending=True) == "It is tall. It"
+    assert short("It is tall [@beef]. It", is_partial=True, is_list_pending=True) == "It is tall.<?> It"
+    assert short("It is tall [1]. It", is_partial=True, is_list_pending=True) == "It is tall. It"
     assert short("It is tall [1]. It", is_partial=True) == "It is tall.<?> It"
 
 

@@ -155,8 +155,8 @@ def test_places_count_on_over_quotes_and_markdown_and_marks_stand_where_they_say
 def test_counts_and_the_sentences_of_a_source() -> None:
     found = check_support(answered("The park opened to the public in 1987 [@ab10]. 没有来源的一句话。"))
     assert found.counts == (2, 1, 0, 0, 0, 0, 1)
-    assert [sentence.at for sentence in found.citing(1)] == [0]
-    assert found.citing(2) == ()
+    assert [sentence.at for sentence in found.sentences_citing(1)] == [0]
+    assert found.sentences_citing(2) == ()
 
 
 @each_row(

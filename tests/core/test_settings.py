@@ -10,12 +10,12 @@ import pprint
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from pydantic import SecretStr
 
+from research.agent.reasoner import ReasonerInput
 from research.application import Application
 from research.core.errors import ServiceError
 from research.core.events import UsageRecorded, ignore_event
@@ -604,10 +604,10 @@ def test_the_tokens_and_the_money_of_a_run_end_its_searching(
     limit: dict[str, float], reflected: int, start: Start
 ) -> None:
     class Paid(ScriptedReasoner):
-        async def reflect(self, *arguments: Any) -> Reflection:
+        async def reflect(self, inputs: ReasonerInput, round_: int) -> Reflection:
             usage = Usage(stage="reflect", model="gemini:gemini-3.5-flash-lite", input=2_000)
-            arguments[-1](UsageRecorded(**usage.model_dump()))
-            return await super().reflect(*arguments)
+            inputs.emit(UsageRecorded(**usage.model_dump()))
+            return await super().reflect(inputs, round_)
 
     source, reasoner = ScriptedSource(), Paid(["a"], lambda round_: [f"after {round_}"])
     runs, run = start(reasoner, source, loops=3, **limit)

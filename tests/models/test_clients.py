@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from research.agent.llm.reasoner import ModelReasoner
+from research.agent.reasoner import ReasonerInput
 from research.core.errors import ServiceError
 from research.core.events import ignore_event
 from research.core.records import Question, RunOptions
@@ -109,7 +110,9 @@ async def test_the_clients_of_later_calls_are_made_while_the_plan_is_waited_for(
             )
         )
         question = Question(text="How tall is it?", language="en")
-        await ModelReasoner(clients, lambda: RETRIEVED).plan(question, RunOptions(sources=("web",)), ignore_event)
+        await ModelReasoner(clients, lambda: RETRIEVED).plan(
+            ReasonerInput(question, RunOptions(sources=("web",)), ignore_event)
+        )
         assert clients._preload_task is not None
         await clients._preload_task
         assert "openai:writer" in {name for name, _ in clients._models}

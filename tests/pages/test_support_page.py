@@ -268,7 +268,7 @@ def test_a_source_knows_the_sentences_that_use_it(run_id: str) -> None:
     known = check_support(numbered)
     told = support_texts.source_uses(known, numbered)
     assert {n: len(used) for n, used in told.items()} == {
-        str(s.number): len(known.citing(s.number)) for s in numbered.sources
+        str(s.number): len(known.sentences_citing(s.number)) for s in numbered.sources
     }
     for n, used in told.items():
         assert all(int(n) in numbered.spans[one["at"]].numbers for one in used)

@@ -11,8 +11,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from research.core.events import EventEmitter
-from research.core.records import Draft, Plan, Question, RunOptions, Task
+from research.agent.reasoner import ReasonerInput
+from research.core.records import Draft, Plan, Task
 from research.core.settings import load_settings
 from research.runtime.active_run import RunResources
 from research.runtime.server_worker import ServerWorker, served_graph
@@ -38,10 +38,10 @@ class _Reasoner(ScriptedReasoner):
         super().__init__(["a", "b", "c"], lambda round_: [f"d{round_}"])
         self._broken = broken
 
-    async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
+    async def plan(self, inputs: ReasonerInput) -> Plan | Draft:
         if self._broken.exists():
             raise LookupError(f"no plan with {SECRET}")
-        return await super().plan(question, options, emit)
+        return await super().plan(inputs)
 
 
 def reasoner(log: Path) -> ScriptedReasoner:

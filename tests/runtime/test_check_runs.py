@@ -12,16 +12,14 @@ from pydantic import SecretStr
 from research.agent.llm.citation_checker import ModelCitationChecker
 from research.agent.llm.reasoner import ModelReasoner
 from research.agent.nodes.check import BATCH_SIZE
+from research.agent.reasoner import ReasonerInput
 from research.citations.numbering import number_report_answer
 from research.citations.support import check_support
-from research.core.events import EventEmitter
 from research.core.records import (
     Answer,
     Draft,
     Finding,
     PassageReference,
-    Plan,
-    Question,
     Reflection,
     ReportSection,
     RunOptions,
@@ -69,18 +67,12 @@ class Writer(ScriptedReasoner):
         cite = PassageReference(evidence=item.id, passage=item.passages[0].id)
         return tuple(Span(kind="text", text=f"- {t}\n", references=(cite,)) for t in self.texts)
 
-    async def write(
-        self, question: Question, plan: Plan, findings: Sequence[Finding],
-        reflections: Sequence[Reflection], options: RunOptions, emit: EventEmitter,
-    ) -> Draft:  # fmt: skip
-        self.written.append((plan, tuple(findings)))
-        return Draft(spans=self._spans(findings), author=AUTHOR)
+    async def write(self, inputs: ReasonerInput, reflections: Sequence[Reflection]) -> Draft:
+        self.written.append((inputs.plan, tuple(inputs.findings)))
+        return Draft(spans=self._spans(inputs.findings), author=AUTHOR)
 
-    async def write_section(
-        self, question: Question, plan: Plan, section: ReportSection, findings: Sequence[Finding],
-        options: RunOptions, emit: EventEmitter,
-    ) -> ReportSection:  # fmt: skip
-        return section.model_copy(update={"spans": self._spans(findings), "author": AUTHOR})
+    async def write_section(self, inputs: ReasonerInput, section: ReportSection) -> ReportSection:
+        return section.model_copy(update={"spans": self._spans(inputs.findings), "author": AUTHOR})
 
 
 def start(

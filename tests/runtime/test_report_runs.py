@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from research.agent.reasoner import ReasonerInput
 from research.citations.numbering import number_report_answer
-from research.core.events import EventEmitter, dump_event
-from research.core.records import Finding, Plan, Question, ReportSection, RunOptions
+from research.core.events import dump_event
+from research.core.records import Plan, Reflection, ReportSection, RunOptions
 from tests.fakes import HANGS, Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import Bench, over, report
 
@@ -75,13 +76,13 @@ def test_an_outline_beyond_the_limit_is_cut_and_says_so(shared: Bench) -> None:
 
 def test_sections_that_want_the_same_search_share_it(shared: Bench) -> None:
     class Alike(ScriptedReasoner):
-        async def plan_report(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
-            plan = await super().plan_report(question, options, emit)
+        async def plan_report(self, inputs: ReasonerInput) -> Plan:
+            plan = await super().plan_report(inputs)
             same = [task.model_copy(update={"query": "same"}) for task in plan.tasks]
             return plan.model_copy(update={"tasks": (*same[:1],)})
 
-        async def reflect_on_section(self, *given: object, **named: object):  # type: ignore[no-untyped-def]
-            made = await super().reflect_on_section(*given, **named)  # type: ignore[arg-type]
+        async def reflect_on_section(self, inputs: ReasonerInput, section: ReportSection, round_: int) -> Reflection:
+            made = await super().reflect_on_section(inputs, section, round_)
             tasks = [task.model_copy(update={"query": "shared"}) for task in made.follow_ups]
             return made.model_copy(update={"follow_ups": tuple(tasks)})
 
@@ -136,12 +137,11 @@ def test_sections_do_not_wait_for_each_other(shared: Bench) -> None:
     order: list[str] = []
 
     class Slow(ScriptedReasoner):
-        async def write_section(self, question: Question, plan: Plan, section: ReportSection,
-                                findings: Sequence[Finding], options: RunOptions, emit: EventEmitter) -> ReportSection:  # fmt: skip
+        async def write_section(self, inputs: ReasonerInput, section: ReportSection) -> ReportSection:
             if section.part == "s1":
                 await asyncio.sleep(0.3)
             order.append(section.part)
-            return await super().write_section(question, plan, section, findings, options, emit)
+            return await super().write_section(inputs, section)
 
     runs = shared.open(Slow(["a", "b"], lambda round_: [f"more {round_}"]))
     run = runs.start(TOPIC, options=REPORT)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from research import close_application, get_application
+from research.agent.reasoner import ReasonerInput
 from research.core.errors import ServiceError
-from research.core.events import EventEmitter
-from research.core.records import Draft, Finding, Plan, Question, Reflection, Run, RunOptions
+from research.core.records import Draft, Reflection, Run, RunOptions
 from tests.fakes import Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.pages.serving import SETTINGS
 from tests.runtime.conftest import QUESTION, WEB, Bench, over
@@ -104,15 +104,7 @@ class Broken(ScriptedReasoner):
         super().__init__()
         self._error = error
 
-    async def write(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        reflections: Sequence[Reflection],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> Draft:
+    async def write(self, inputs: ReasonerInput, reflections: Sequence[Reflection]) -> Draft:
         raise self._error
 
 

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from research.agent.reasoner import ReasonerInput
 from research.core.events import EventEmitter, PlanMade, TextWritten, UsageRecorded, dump_event
-from research.core.records import Draft, Finding, Plan, Question, Reflection, RunOptions, Task, Usage
+from research.core.records import Draft, Finding, Plan, Reflection, RunOptions, Task, Usage
 from research.models.prices import add_cost
 from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import HANGS, ScriptedSource, Staged, until
@@ -55,23 +56,15 @@ class PaidReasoner(Staged):
         if stage != "write":
             tell(emit, THOUGHT if stage == "plan" else JUDGED)
 
-    async def write(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        reflections: Sequence[Reflection],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> Draft:
+    async def write(self, inputs: ReasonerInput, reflections: Sequence[Reflection]) -> Draft:
         """As with a stream, what was used is known at its end, however it comes."""
         try:
             if self.hangs:
-                emit(TextWritten(text="The tower"))
+                inputs.emit(TextWritten(text="The tower"))
                 await asyncio.Event().wait()
         finally:
-            tell(emit, WRITTEN)
-        return await super().write(question, plan, findings, reflections, options, emit)
+            tell(inputs.emit, WRITTEN)
+        return await super().write(inputs, reflections)
 
 
 def test_what_each_stage_and_each_search_used_is_priced_and_in_the_report(bench: Bench) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from research.core.events import EventEmitter
-from research.core.records import Draft, Finding, Plan, Question, Reflection, RunOptions, Span
+from research.agent.reasoner import ReasonerInput
+from research.core.records import Draft, Plan, Reflection, Span
 from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report, searched
@@ -31,21 +31,13 @@ class Hanging(ScriptedReasoner):
             self.reached = True
             await asyncio.Event().wait()
 
-    async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
+    async def plan(self, inputs: ReasonerInput) -> Plan | Draft:
         await self._hang("plan")
-        return await super().plan(question, options, emit)
+        return await super().plan(inputs)
 
-    async def reflect(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        round_: int,
-        emit: EventEmitter,
-    ) -> Reflection:
+    async def reflect(self, inputs: ReasonerInput, round_: int) -> Reflection:
         await self._hang("reflect")
-        return await super().reflect(question, plan, findings, options, round_, emit)
+        return await super().reflect(inputs, round_)
 
 
 def told(runs: LocalRunManager, run_id: str) -> tuple[int, list[str], list[str]]:

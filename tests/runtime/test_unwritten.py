@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from research.agent.nodes.plan import build_edited_plan
-from research.core.events import DraftStarted, Event, EventEmitter, TextWritten, dump_event
-from research.core.records import Draft, Failure, Finding, Plan, Question, Reflection, RunOptions, Span
+from research.agent.reasoner import ReasonerInput
+from research.core.events import DraftStarted, Event, TextWritten, dump_event
+from research.core.records import Draft, Failure, Reflection, Span
 from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import Outcome, ScriptedReasoner, ScriptedSource, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, get, over, report, searched
@@ -27,16 +28,8 @@ class Wordless(ScriptedReasoner):
         super().__init__(follow_ups=lambda round_: follow_ups)
         self.times = times
 
-    async def write(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        reflections: Sequence[Reflection],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> Draft:
-        draft = await super().write(question, plan, findings, reflections, options, emit)
+    async def write(self, inputs: ReasonerInput, reflections: Sequence[Reflection]) -> Draft:
+        draft = await super().write(inputs, reflections)
         if len(self.written) > self.times:
             return draft
         spans = (NOTICE, *draft.spans)
@@ -179,23 +172,15 @@ class Telling(ScriptedReasoner):
         self.said, self.more = said, more
         self.loop: asyncio.AbstractEventLoop | None = None
 
-    async def write(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        reflections: Sequence[Reflection],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> Draft:
+    async def write(self, inputs: ReasonerInput, reflections: Sequence[Reflection]) -> Draft:
         self.loop, self._told = asyncio.get_running_loop(), asyncio.Event()
-        emit(DraftStarted(handles={"abcd": ("e1", "p1")}))
+        inputs.emit(DraftStarted(handles={"abcd": ("e1", "p1")}))
         for text in self.said:
-            emit(TextWritten(text=text))
+            inputs.emit(TextWritten(text=text))
         await self._told.wait()
         for text in self.more:
-            emit(TextWritten(text=text, restart=text == "Again"))
-        return await super().write(question, plan, findings, reflections, options, emit)
+            inputs.emit(TextWritten(text=text, restart=text == "Again"))
+        return await super().write(inputs, reflections)
 
     def go_on(self) -> None:
         assert self.loop is not None

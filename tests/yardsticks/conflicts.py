@@ -230,7 +230,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "years": {"MIN_WORD_OVERLAP_FOR_YEARS": mention_comparison.MIN_WORD_OVERLAP},
     "qualifiers": {"qualifiers_in": lambda _: frozenset()},
     "taken back": {"RETRACTING_CUES": frozenset()},
-    "other figures": {"_has_other_frame": lambda *_: False},
+    "other figures": {"_has_other_context": lambda *_: False},
     "numbers of names": {"_misses_number": lambda *_: False},
     "same figure": {"_has_other_precision": lambda *_: False},
     "attributes": {"_has_same_attribute": lambda *_: True},

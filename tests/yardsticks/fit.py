@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from research.citations.features import measure_features
+from research.citations.features import compute_features
 from research.citations.judge import find_retraction
 from research.citations.tokenization import tokenize_text
 from research.citations.verbatim import find_verbatim_sentence
@@ -60,7 +60,7 @@ def data(every: Sequence[Claim]) -> Data:
     rows, quoted, held = [], [], []
     for e in every:
         claim, texts = tokenize_text(e.claim, True), [tokenize_text(p) for p in e.passages]
-        found = measure_features(claim, texts)
+        found = compute_features(claim, texts)
         rows.append(found.feature_values)
         quoted.append(any(find_verbatim_sentence(e.claim, passage) for passage in e.passages))
         held.append(bool(found.missing_figures or find_retraction(claim, texts, found)))

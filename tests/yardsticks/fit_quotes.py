@@ -24,6 +24,7 @@ import numpy as np
 from research.agent.extractive.quote_selection import MAX_QUOTES, candidates_with_features
 from research.agent.extractive.reasoner import ExtractiveReasoner
 from research.agent.nodes.question import clean_question
+from research.agent.reasoner import ReasonerInput
 from research.core.events import ignore_event
 from research.core.records import Finding, Part, Plan, RunOptions
 from research.sources.library.index import Library
@@ -58,7 +59,7 @@ async def _looked_up(
     """The parts of a question with all that is found when each is looked for in several ways."""
     reasoner, source = ExtractiveReasoner(library), LibraryRetriever(library)
     question, options = clean_question(asked), RunOptions()
-    plan = await reasoner.plan(question, options, ignore_event)
+    plan = await reasoner.plan(ReasonerInput(question, options, ignore_event))
     if not isinstance(plan, Plan):
         return []
     findings = [await source.search(task, ignore_event) for task in plan.tasks]

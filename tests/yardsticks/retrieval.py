@@ -18,6 +18,7 @@ from typing import Any, Literal
 
 from research.agent.extractive.reasoner import ExtractiveReasoner
 from research.agent.nodes.question import clean_question
+from research.agent.reasoner import ReasonerInput
 from research.core.events import ignore_event
 from research.core.records import Plan, RunOptions
 from research.sources.library.index import Library
@@ -96,13 +97,13 @@ async def _asked(library: Library, texts: list[Text]) -> list[dict[str, bool]]:
 async def _quotes(library: Library, asked: str) -> list[str]:
     reasoner, source = ExtractiveReasoner(library), LibraryRetriever(library)
     question, options = clean_question(asked), RunOptions()
-    plan = await reasoner.plan(question, options, ignore_event)
+    plan = await reasoner.plan(ReasonerInput(question, options, ignore_event))
     if not isinstance(plan, Plan):
         return []
     findings = [await source.search(task, ignore_event) for task in plan.tasks]
-    reflection = await reasoner.reflect(question, plan, findings, options, 1, ignore_event)
+    reflection = await reasoner.reflect(ReasonerInput(question, options, ignore_event, plan, findings), 1)
     findings += [await source.search(task, ignore_event) for task in reflection.follow_ups]
-    draft = await reasoner.write(question, plan, findings, [reflection], options, ignore_event)
+    draft = await reasoner.write(ReasonerInput(question, options, ignore_event, plan, findings), [reflection])
     return [span.text for span in draft.spans if span.kind == "quote"]
 
 

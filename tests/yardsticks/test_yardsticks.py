@@ -114,4 +114,4 @@ def test_the_document_tells_how_sentences_are_chosen() -> None:
     for name, told in rows.items():
         cells = " | ".join(f"{told[key]:.3f}" for key in order)
         assert f"| {name} | {cells} |" in text
-    assert set(quote_selection.load_weights().weights) == set(found["without"])
+    assert set(quote_selection.load_quote_model().weights) == set(found["without"])

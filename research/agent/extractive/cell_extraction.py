@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from research.agent.extractive.quote_selection import Quote, extract_terms, select_quotes, text_units
+from research.agent.extractive.quote_selection import extract_terms, select_quotes, text_units
 from research.citations.registry import cite_passage
 from research.core.display_names import column_heading
 from research.core.records import (
@@ -29,8 +29,8 @@ from research.tables.column_values import merge_readings
 from research.tables.subjects import is_about, is_about_other
 from research.tables.values import date_value, extract_value
 
-MIN_RELATIVE_PROBABILITY = 0.8  # for a second reading
-MAX_CHOICES = 6
+MIN_RELATIVE_PROBABILITY = 0.8  # share of the best probability that a further reading needs
+MAX_CHOICES = 6  # things with one name that the user may choose from
 _QUALIFIED_TITLE = re.compile(r"(.+?)\s*[(（]([^()（）]{1,60})[)）]\s*")
 _BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
 _WIKIDATA_ID = re.compile(r"Q[1-9][0-9]*")  # in a title
@@ -56,12 +56,12 @@ def fill_cells(
     author: str,
 ) -> Iterator[Cell]:
     """Yield the cells of a row. A sentence may contain any of the `names` of the row's subject."""
-    options = namesakes(row, findings)
+    choices = find_distinctions(row, findings)
     findings = remove_namesakes(row, findings)
     for column in columns:
         cell = Cell(row=row.id, column=column.id, author=author)
-        if options:
-            yield cell.model_copy(update={"missing_reason": "which one", "choices": options})
+        if choices:
+            yield cell.model_copy(update={"missing_reason": "which one", "choices": choices})
             continue
         readings = merge_readings(_find_readings(column, names, findings), column)
         missing_reason = "" if len(readings) == 1 else "differs" if readings else "not found"
@@ -158,10 +158,10 @@ def _word_forms(text: str) -> frozenset[frozenset[frozenset[str]]]:
 
 
 def _has_column_word(column: Column, text: str) -> bool:
-    """Return whether a sentence has a word that a column asks for, or a synonym.
+    """Return whether a sentence has a word that a column asks for, or a synonym of one.
 
-    Half of the words must occur if only a heading is known and no unit restricts the values. A
-    sentence that merely has the right form does not qualify.
+    If the column has only a heading, and no unit restricts its values, half of the words must
+    occur.
     """
     if column.type in ("yes or no", "choice"):
         return True  # extract_value looks for the words itself
@@ -191,17 +191,14 @@ def _candidate_sentences(
                     cite = cite_passage(item.id, passage)
                     yield _CandidateSentence(passage.text, cite, 1.0, is_about_row=True)
     for quote in select_quotes(column.full_question, names, True, by_type["quotes"]):
-        yield _CandidateSentence(quote.text, _to_cite(quote), quote.score)
+        yield _CandidateSentence(quote.text, quote.cite, quote.probability)
 
 
-def _to_cite(quote: Quote) -> PassageReference:
-    return PassageReference(evidence=quote.evidence_id, passage=quote.passage_id, start=quote.start, end=quote.end)
+def find_distinctions(row: Row, findings: Sequence[Finding]) -> tuple[str, ...]:
+    """Return the qualifiers that distinguish the found things with the row's name, such as their cities.
 
-
-def namesakes(row: Row, findings: Sequence[Finding]) -> tuple[str, ...]:
-    """Return what distinguishes several found things that share the row's name.
-
-    Return nothing if the row says which is meant or one of the things has the bare name.
+    Return nothing if there is only one such thing, if the row states which is meant, or if one of
+    the things has the name without a qualifier.
     """
     if row.qualifier:
         return ()
@@ -236,20 +233,20 @@ def remove_namesakes(row: Row, findings: Sequence[Finding]) -> list[Finding]:
         next((e.id for e in finding.evidence if _is_wikidata_item(e, row)), "") for finding in findings
     )
     del first_items[""]
-    item = first_items.most_common(1)[0][0] if first_items else ""
+    main_id = first_items.most_common(1)[0][0] if first_items else ""
 
-    def is_namesake(one: Evidence) -> bool:
-        name, about = _split_title(one)
-        if normalise_quote(name) != normalise_quote(row.name) or one.place:
+    def is_namesake(item: Evidence) -> bool:
+        name, about = _split_title(item)
+        if normalise_quote(name) != normalise_quote(row.name) or item.place:
             return False
         if not about:
-            return _is_wikidata_item(one, row) and one.id != item
+            return _is_wikidata_item(item, row) and item.id != main_id
         return not (qualifier and (normalise_quote(about) in qualifier or qualifier in normalise_quote(about)))
 
     return [f.model_copy(update={"evidence": tuple(e for e in f.evidence if not is_namesake(e))}) for f in findings]
 
 
 def _is_wikidata_item(item: Evidence, row: Row) -> bool:
-    """Return whether a source is a Wikidata item with the row's name."""
+    """Return whether a source is a Wikidata item with the row's name: its title ends in its id."""
     match = _QUALIFIED_TITLE.fullmatch(item.title)
     return bool(match and _WIKIDATA_ID.fullmatch(match[2]) and normalise_quote(match[1]) == normalise_quote(row.name))

@@ -6,6 +6,7 @@ A concept is an entry of the lexicon with all words for one thing (门票, 票�
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -31,6 +32,7 @@ class ConceptMatch:
 
 @cache
 def _patterns() -> tuple[tuple[re.Pattern[str], LexiconEntry], ...]:
+    """Compile one pattern for each concept of the lexicon."""
     patterns = []
     for concept in lexicon_entries("ask"):
         zh = "|".join(re.escape(w) for w in sorted(concept.zh, key=len, reverse=True))
@@ -65,9 +67,14 @@ def find_concepts(text: str) -> list[ConceptMatch]:
     return sorted(chosen, key=lambda m: m.start)
 
 
+def remove_concepts(text: str, matches: Sequence[ConceptMatch]) -> str:
+    """Replace each of the matches, which are in order, by a space."""
+    for match in reversed(matches):
+        text = f"{text[: match.start]} {text[match.end :]}"
+    return text
+
+
 def is_generic(name: str) -> bool:
     """Return whether a name consists of concepts only (门票, Tickets), and so is no subject."""
-    rest = name
-    for match in reversed(find_concepts(name)):
-        rest = rest[: match.start] + " " + rest[match.end :]
+    rest = remove_concepts(name, find_concepts(name))
     return not (tokenize(rest) or (has_han(rest) and rest.strip()))

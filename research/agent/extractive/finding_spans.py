@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from research.agent.extractive.quote_selection import Quote
 from research.citations.markdown_parser import escape_table_cell
 from research.citations.registry import cite_passage
-from research.core.records import ASKS_BACK, Finding, Part, PassageReference, Span
+from research.core.records import ASKS_BACK, Finding, Part, Span
 from research.sources import registry
 from research.sources.base import ResultType
 
@@ -37,8 +37,11 @@ def findings_with_evidence(result_type: ResultType, part: Part, findings: Sequen
     return [finding for finding in findings_of_part if finding.evidence]
 
 
-def is_unclear(finding: Finding) -> bool:
-    """Return whether a search had no result because of its query, as its message explains."""
+def needs_clarification(finding: Finding) -> bool:
+    """Return whether a search had no result because the source has to ask what its query means.
+
+    The message of the finding is that question.
+    """
     is_refused = finding.reason == "refused" and has_result_type("rows", finding)
     return finding.reason in ASKS_BACK or is_refused
 
@@ -71,7 +74,7 @@ def row_spans(part: Part, findings: Sequence[Finding]) -> Iterator[Span]:
             yield Span(kind="quote", text=passage.text, references=(cite,), part=part.id, generated=True)
 
 
-def is_failed(part: Part, findings: Sequence[Finding]) -> bool:
+def have_all_failed(part: Part, findings: Sequence[Finding]) -> bool:
     """Return whether all searches for a part failed, so that nothing is known, not even absence."""
     relevant = [f for f in findings if f.task.part == part.id] or findings
     return bool(relevant) and all(f.has_failed for f in relevant)
@@ -79,5 +82,4 @@ def is_failed(part: Part, findings: Sequence[Finding]) -> bool:
 
 def to_span(quote: Quote, part: Part) -> Span:
     """Return a quote as a span of an answer."""
-    cite = PassageReference(evidence=quote.evidence_id, passage=quote.passage_id, start=quote.start, end=quote.end)
-    return Span(kind="quote", text=quote.text, references=(cite,), part=part.id, generated=quote.is_generated)
+    return Span(kind="quote", text=quote.text, references=(quote.cite,), part=part.id, generated=quote.is_generated)

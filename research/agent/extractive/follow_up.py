@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from research.agent.extractive.concepts import find_concepts
+from research.agent.extractive.concepts import find_concepts, remove_concepts
 from research.agent.extractive.question_parts import parse_question
 from research.agent.reasoner import Corpus
 from research.core.records import Question, Turn
@@ -130,9 +130,10 @@ def _latest_names(turns: Sequence[Turn], corpus: Corpus) -> tuple[list[str], str
 
 
 def _find_names(text: str, corpus: Corpus) -> list[str]:
-    reading = parse_question(text, corpus)
-    names = dict.fromkeys(name for clause in reading.clauses for name in clause.subjects if name)
-    return list(names) if reading.has_names else []
+    """Return the names that a text is about, each once, in order."""
+    parsed = parse_question(text, corpus)
+    names = dict.fromkeys(name for clause in parsed.clauses for name in clause.subjects if name)
+    return list(names) if parsed.has_names else []
 
 
 def _first_name(text: str, corpus: Corpus) -> str:
@@ -141,6 +142,7 @@ def _first_name(text: str, corpus: Corpus) -> str:
 
 
 def _rewrite_chinese(text: str, subject: str, earlier_question: str, corpus: Corpus) -> str:
+    """Return a Chinese follow-up with its subject, from the earlier question if it has none."""
     lead = _ZH_LEAD_IN.match(to_simplified(text))
     bare = text[lead.end() :] if lead else text
     if not re.search(r"\w", bare):
@@ -148,18 +150,15 @@ def _rewrite_chinese(text: str, subject: str, earlier_question: str, corpus: Cor
     what_about = _ZH_WHAT_ABOUT.match(to_simplified(bare))
     topic = bare[: what_about.end("what")] if what_about else ""
     if name := _first_name(topic or bare, corpus):
-        is_name_only = topic.strip("的，, ") in (name, "")
-        return (
-            _replace_subject(earlier_question, subject, name)
-            if what_about and is_name_only and name != subject
-            else text
-        )
+        is_about_other_name = what_about and topic.strip("的，, ") in (name, "") and name != subject
+        return _replace_subject(earlier_question, subject, name) if is_about_other_name else text
     if pronoun := _ZH_PRONOUN.search(to_simplified(bare)):
         return f"{bare[: pronoun.start()]}{subject}{bare[pronoun.end() :]}"
     return f"{subject}{topic or bare}" if lead or what_about or _is_dependent(bare) else text
 
 
 def _rewrite_english(text: str, subject: str, earlier_question: str, corpus: Corpus) -> str:
+    """Return an English follow-up with its subject, from the earlier question if it has none."""
     what_about = _EN_WHAT_ABOUT.match(text)
     topic = what_about["what"] if what_about else ""
     lead = _EN_LEAD_IN.match(text)
@@ -168,12 +167,8 @@ def _rewrite_english(text: str, subject: str, earlier_question: str, corpus: Cor
         return text
     name = _first_name(topic or bare, corpus)
     if name and not (lead and name.lower() in bare[: len(name)].lower() and not what_about):
-        is_name_only = topic.casefold() == name.casefold()
-        return (
-            _replace_subject(earlier_question, subject, name)
-            if what_about and is_name_only and name != subject
-            else text
-        )
+        is_about_other_name = what_about and topic.casefold() == name.casefold() and name != subject
+        return _replace_subject(earlier_question, subject, name) if is_about_other_name else text
     if _EN_POSSESSIVE.search(bare):
         return _capitalise(_EN_POSSESSIVE.sub(lambda _: f"{subject}'s", bare, count=1))
     if topic:
@@ -188,12 +183,9 @@ def _is_dependent(text: str) -> bool:
     place_query = parse_place_query(text)
     if place_query is not None:
         return not (place_query.place or place_query.destination)
-    rest = text
     concepts = find_concepts(text)
-    for match in reversed(concepts):
-        rest = rest[: match.start] + " " + rest[match.end :]
     things = [match for match in concepts if not match.is_question_word]
-    return bool(concepts) and len(things) <= 1 and not word_weights(rest)
+    return bool(concepts) and len(things) <= 1 and not word_weights(remove_concepts(text, concepts))
 
 
 def _replace_subject(earlier_question: str, subject: str, name: str) -> str:

@@ -25,13 +25,13 @@ GENERAL_REQUEST = re.compile(
 MAX_SYNONYMS = 8  # in a query
 
 
-def is_general(text: str) -> bool:
-    """Return whether the text of a part stands for anything about a subject."""
+def is_general_request(text: str) -> bool:
+    """Return whether the text of a part is the message that stands for anything about a subject."""
     return text in [message("digest.general", language) for language in LOCALES]
 
 
 def comparable_rows(parts: Sequence[Part]) -> list[list[Part]]:
-    """Return the parts by subject, if the same is asked about several subjects; else nothing."""
+    """Return a row of parts for each subject, if the same is asked about several; else nothing."""
     rows = [[part for part in parts if part.subject == name] for name in dict.fromkeys(p.subject for p in parts)]
     same = len({tuple(part.text for part in row) for row in rows}) == 1
     return rows if len(rows) > 1 and same else []
@@ -66,11 +66,11 @@ def merge_place_parts(question: Question, parts: list[Part]) -> list[Part]:
     if place_query is None or first_place_part is None:
         return parts
 
-    def is_covered(text: str) -> bool:
+    def is_in_request(text: str) -> bool:
         return set(map_keywords(text)) <= set(place_query.keywords)
 
-    same_subject = [part for part in parts if part.subject == first_place_part.subject or is_covered(part.subject)]
-    mergeable = [part for part in same_subject if part is first_place_part or is_covered(part.text)]
+    same_subject = [part for part in parts if part.subject == first_place_part.subject or is_in_request(part.subject)]
+    mergeable = [part for part in same_subject if part is first_place_part or is_in_request(part.text)]
     if len(mergeable) < 2:
         return parts
     comma = message("mark.list", question.language)
@@ -90,14 +90,14 @@ def _place_query(part: Part, question: Question) -> str:
     return question.text if place_query else ""
 
 
-def without_subject(part: Part) -> str:
+def clause_without_subject(part: Part) -> str:
     """Return the clause of a part without its subject."""
     if not part.subject:
         return part.text
     return re.sub(rf"{re.escape(part.subject)}(?:’s|'s)?", " ", part.text, flags=re.I)
 
 
-def with_subject(part: Part) -> str:
+def clause_with_subject(part: Part) -> str:
     """Return the clause of a part with its subject."""
     if part.subject.casefold() in part.text.casefold():
         return part.text
@@ -108,7 +108,7 @@ def with_subject(part: Part) -> str:
 
 def query_words(part: Part) -> list[str]:
     """Return the words that a part adds to its subject in a query."""
-    return extract_keywords(without_subject(part))
+    return extract_keywords(clause_without_subject(part))
 
 
 def part_label(part: Part, plan: Plan) -> str:

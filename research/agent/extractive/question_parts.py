@@ -1,4 +1,4 @@
-"""Rules that split a question into its subjects and its parts, what it asks about them.
+"""Rules that split a question into subjects, and into parts: what it asks about each subject.
 
 The subject is a name: one that the documents contain, else one that is written like a name. Without
 a name a question has no subject; its later clauses are then about the first clause's keywords.
@@ -7,7 +7,7 @@ a name a question has no subject; its later clauses are then about the first cla
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
@@ -22,6 +22,7 @@ from research.core.text.sentences import CLAUSE_END_PATTERN
 from research.core.text.tokenizer import HAN_RANGES, STOP_WORDS, has_han, is_stop_word, tokenize, word_weights
 from research.core.urls import replace_urls
 
+NameSpan = tuple[int, int, str]  # start and end offset of a name in a question, and its text
 _NAME_MARK = "\ue000"  # replaces a name while clauses are split; private use, removed from input
 _MARK_WITH_PREPOSITION = re.compile(rf"(?:\b(?:of|between|in|at|for|the)\s+)*{_NAME_MARK}(?:[’']s)?", re.I)
 _CLAUSE_SEPARATOR = re.compile(
@@ -125,17 +126,17 @@ def _has_content(text: str) -> bool:
 # Names
 
 
-def _find_names(question: str, corpus: Corpus) -> list[tuple[int, int, str]]:
-    """Find the start, end and text of each name in a question, in order, without overlap."""
+def _find_names(question: str, corpus: Corpus) -> list[NameSpan]:
+    """Find the names in a question, in order, without overlap."""
     known_names = [name for name in corpus.find_names(question) if not is_generic(name)]
     spans = _locate_names(question, known_names)
-    for find in (_quoted_names, _latin_names, _chinese_names):
-        additions = [span for span in find(question) if not is_generic(span[2])]
-        if find is _chinese_names:  # the tagger only guesses: not in a clause with a certain name
-            while more_beside := _coordinate_names(question, spans):
-                spans += more_beside
-            additions = [s for s in additions if not any(_is_same_clause(question, s, k) for k in spans)]
-        spans += [s for s in additions if all(s[1] <= a or s[0] >= b for a, b, _ in spans)]
+    spans += _new_names(_quoted_names(question), spans)
+    spans += _new_names(_latin_names(question), spans)
+    while coordinate_names := _coordinate_names(question, spans):
+        spans += coordinate_names
+    # The tagger only guesses, so its names do not count in a clause with a certain name.
+    guesses = [s for s in _chinese_names(question) if not any(_is_same_clause(question, s, known) for known in spans)]
+    spans += _new_names(guesses, spans)
     is_plain_english = not has_han(question) and not is_comparison(question)
     if len(spans) > 1 and is_plain_english:  # a first word is always capitalised
         spans = [s for s in spans if s[0] or s[2] in known_names or not s[2].isalpha() or has_han(s[2])]
@@ -143,7 +144,7 @@ def _find_names(question: str, corpus: Corpus) -> list[tuple[int, int, str]]:
     if is_comparison(question):
         spans = sorted(spans + _coordinate_names(question, spans))
         return spans if len(spans) > 1 else _compared_pair(question) or spans
-    return _most_telling_names(question, spans, corpus)
+    return _rarest_names(question, spans, corpus)
 
 
 def is_comparison(question: str) -> bool:
@@ -151,18 +152,23 @@ def is_comparison(question: str) -> bool:
     return _COMPARISON.search(to_simplified(question)) is not None
 
 
-def _compared_pair(question: str) -> list[tuple[int, int, str]]:
+def _compared_pair(question: str) -> list[NameSpan]:
     """Return the two things that a Chinese question compares, known or not (甲和乙有什么区别)."""
     match = _COMPARED_PAIR.search(question)
     return [(*match.span(n), match[n]) for n in (1, 2)] if match else []
 
 
-def _coordinate_names(question: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Return the texts beside names that are not generic words of questions."""
+def _coordinate_names(question: str, spans: Sequence[NameSpan]) -> list[NameSpan]:
+    """Return the new names that a conjunction joins to known ones."""
+    return _new_names(_adjacent_names(question, sorted(spans)), spans)
+
+
+def _new_names(names: Iterable[NameSpan], known: Sequence[NameSpan]) -> list[NameSpan]:
+    """Return the names that are not generic and overlap no known name."""
     return [
-        candidate
-        for candidate in _adjacent_names(question, sorted(spans))
-        if all(candidate[1] <= a or candidate[0] >= b for a, b, _ in spans) and not is_generic(candidate[2])
+        (start, end, text)
+        for start, end, text in names
+        if not is_generic(text) and all(end <= a or start >= b for a, b, _ in known)
     ]
 
 
@@ -197,7 +203,7 @@ _NAME_BEFORE = re.compile(
 )
 
 
-def _adjacent_names(question: str, names: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+def _adjacent_names(question: str, names: Sequence[NameSpan]) -> Iterator[NameSpan]:
     """Yield the texts that a Chinese question joins to a name by a conjunction, known or not."""
     for start, end, _ in names:
         if match := _NAME_AFTER.match(question, end):
@@ -206,12 +212,12 @@ def _adjacent_names(question: str, names: Sequence[tuple[int, int, str]]) -> Ite
             yield match.start(1), match.end(1), match[1]
 
 
-def _most_telling_names(question: str, spans: list[tuple[int, int, str]], corpus: Corpus) -> list[tuple[int, int, str]]:
+def _rarest_names(question: str, spans: list[NameSpan], corpus: Corpus) -> list[NameSpan]:
     """Keep the rarest of several names in a clause, as the others only locate it.
 
     Names in a row (A and B) are equals and are all kept.
     """
-    names: list[tuple[int, int, str]] = []
+    names: list[NameSpan] = []
     for span in spans:
         if names and _is_same_clause(question, names[-1], span):
             if _name_weight(span[2], corpus) > _name_weight(names[-1][2], corpus):
@@ -221,19 +227,20 @@ def _most_telling_names(question: str, spans: list[tuple[int, int, str]], corpus
     return names
 
 
-def _is_same_clause(question: str, a: tuple[int, int, str], b: tuple[int, int, str]) -> bool:
+def _is_same_clause(question: str, a: NameSpan, b: NameSpan) -> bool:
     """Return whether two spans are in one clause."""
     between = question[min(a[1], b[1]) : max(a[0], b[0])]
     return not _CLAUSE_SEPARATOR.search(between) and not any(join in between for join in _CONJUNCTIONS)
 
 
 def _name_weight(name: str, corpus: Corpus) -> float:
-    """Return how rare a name is. One in no document is the rarest: it must never be dropped."""
+    """Return the largest inverse document frequency of a name's words: the rarer, the larger."""
     return max((corpus.idf(token) for token in tokenize(name)), default=0.0)
 
 
-def _locate_names(question: str, names: Sequence[str]) -> list[tuple[int, int, str]]:
-    taken: list[tuple[int, int, str]] = []
+def _locate_names(question: str, names: Sequence[str]) -> list[NameSpan]:
+    """Return every occurrence of the given names; where two overlap, the name given first is kept."""
+    taken: list[NameSpan] = []
     folded = to_simplified(question)
     for name in names:
         words = r"\s+".join(re.escape(word) for word in to_simplified(name).split())
@@ -245,12 +252,14 @@ def _locate_names(question: str, names: Sequence[str]) -> list[tuple[int, int, s
     return sorted(taken)
 
 
-def _quoted_names(question: str) -> list[tuple[int, int, str]]:
+def _quoted_names(question: str) -> list[NameSpan]:
+    """Return the names in quotation marks or title brackets."""
     matches = [(m.start(), m.end(), (m.group(1) or m.group(2)).strip()) for m in _QUOTED_NAME.finditer(question)]
     return [span for span in matches if any(not is_stop_word(token) for token in tokenize(span[2]))]
 
 
-def _latin_names(question: str) -> list[tuple[int, int, str]]:
+def _latin_names(question: str) -> list[NameSpan]:
+    """Return the capitalised names in Latin letters."""
     if has_han(question):
         return [
             (m.start(), m.end(), m.group())
@@ -274,7 +283,8 @@ def _latin_names(question: str) -> list[tuple[int, int, str]]:
     return names
 
 
-def _chinese_names(question: str) -> list[tuple[int, int, str]]:
+def _chinese_names(question: str) -> list[NameSpan]:
+    """Return the names of people, places and organisations that the Chinese tagger finds."""
     names = []
     at = 0
     folded = to_simplified(question)
@@ -291,12 +301,12 @@ def _chinese_names(question: str) -> list[tuple[int, int, str]]:
     return names
 
 
-def _merge_adjacent_names(question: str, spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+def _merge_adjacent_names(question: str, spans: list[NameSpan]) -> list[NameSpan]:
     """Keep the last of adjacent names (杭州西湖); the one before locates it.
 
     The locating name stays in the text of the clause, so that it still counts in the search.
     """
-    names: list[tuple[int, int, str]] = []
+    names: list[NameSpan] = []
     for span in spans:
         if names and question[names[-1][1] : span[0]] in ("", "的", "市", "省", "市的", "省的", " "):
             names.pop()
@@ -308,6 +318,7 @@ def _merge_adjacent_names(question: str, spans: list[tuple[int, int, str]]) -> l
 
 
 def _split_clauses(text: str) -> list[str]:
+    """Split a text at punctuation and conjunctions."""
     out: list[str] = []
     for part in _CLAUSE_SEPARATOR.split(text):
         current, at = "", 0
@@ -352,13 +363,15 @@ def _merge_lead_ins(text: str, clauses: Sequence[str]) -> list[str]:
 
 
 def _clean_clause(clause: str) -> str:
+    """Remove superfluous white space and the words that lead into a clause."""
     text = re.sub(rf"(?<=[{HAN_RANGES}])\s+(?=[{HAN_RANGES}])", "", clause)
     text = re.sub(r"\s+", " ", text).strip().removeprefix("的")
     lead = _LEAD_IN.match(to_simplified(text))
     return text[lead.end() if lead else 0 :].lstrip("，, ") or text
 
 
-def _build_clauses(question: str, names: list[tuple[int, int, str]]) -> list[Clause]:
+def _build_clauses(question: str, names: list[NameSpan]) -> list[Clause]:
+    """Split a question with names into clauses, each with the names that it is about."""
     masked, groups = _mask_names(question, names)
     comparing = is_comparison(question) and len(names) > 1
     if comparing:
@@ -384,7 +397,7 @@ def _build_clauses(question: str, names: list[tuple[int, int, str]]) -> list[Cla
     return _share_subjects(built, pending)
 
 
-def _mask_names(question: str, names: list[tuple[int, int, str]]) -> tuple[str, list[list[str]]]:
+def _mask_names(question: str, names: list[NameSpan]) -> tuple[str, list[list[str]]]:
     """Replace each name, or names in a row, by a mark. Return the text and each mark's names."""
     masked, at = "", 0
     for start, end, _ in names:

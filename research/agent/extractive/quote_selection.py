@@ -17,9 +17,9 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from research import data
-from research.agent.extractive.concepts import find_concepts
+from research.agent.extractive.concepts import find_concepts, remove_concepts
 from research.citations.tokenization import tokenize_text
-from research.core.records import Evidence, Finding, Passage, Record
+from research.core.records import Evidence, Finding, Passage, PassageReference, Record
 from research.core.text.hanzi import to_simplified
 from research.core.text.sentences import join_lines, split_sentences
 from research.core.text.tokenizer import STOP_WORDS, has_han, tokenize
@@ -37,11 +37,11 @@ DUPLICATE_OVERLAP = 0.7  # share of the shorter sentence's words in a duplicate
 _cached_tokens = lru_cache(20_000)(lambda text: tuple(tokenize(text)))
 
 
-class QuoteWeights(Record):
-    """The fitted model of quote selection.
+class QuoteModel(Record):
+    """The fitted logistic regression of quote selection (`data/quotes.json`).
 
-    `weights` are added to the log odds by feature. A sentence is quoted from probability `quoted`
-    on, if it also reaches the share `beside` of the best sentence's probability.
+    `weights` hold the weight of each feature in the log odds. A sentence is quoted if its
+    probability is at least `quoted`, and at least the share `beside` of the best sentence's.
     """
 
     about: str
@@ -52,28 +52,38 @@ class QuoteWeights(Record):
 
 
 @cache
-def load_weights() -> QuoteWeights:
-    return QuoteWeights.model_validate_json(data.text("quotes.json"))
+def load_quote_model() -> QuoteModel:
+    """Load the fitted model."""
+    return QuoteModel.model_validate_json(data.text("quotes.json"))
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A sentence of a passage on one line; `start` and `end` are offsets into its text."""
+    """A sentence of a passage on one line, with the probability that it answers the part.
+
+    `start` and `end` are offsets into the text of the passage.
+    """
 
     evidence_id: str
     passage_id: str
     text: str
     start: int
     end: int
-    score: float
+    probability: float
     is_generated: bool = False  # by rules from the source's data
+
+    @property
+    def cite(self) -> PassageReference:
+        """The citation of the sentence."""
+        return PassageReference(evidence=self.evidence_id, passage=self.passage_id, start=self.start, end=self.end)
 
 
 class Term(NamedTuple):
-    """A thing that a part asks for.
+    """A word, a character or a name that a part asks for.
 
-    Each of its `forms` is a set of units. `weight` is relative to other terms; `can_be_han` and
-    `can_be_latin` state whether it can occur in Chinese and in other texts.
+    Each of its `forms` is a set of units that must all occur (`text_units`). `weight` is relative
+    to other terms; `can_be_han` and `can_be_latin` state whether it can occur in Chinese and in
+    other texts.
     """
 
     forms: frozenset[frozenset[str]]
@@ -89,7 +99,7 @@ class Term(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A sentence that may be quoted, and the basis of its score."""
+    """A sentence that may be quoted, and the basis of its probability."""
 
     evidence: Evidence
     passage: Passage
@@ -103,7 +113,7 @@ class Candidate(NamedTuple):
 
 @lru_cache(50_000)
 def text_units(text: str) -> frozenset[str]:
-    """Return word stems, numbers, Han characters and pairs of adjacent Han characters."""
+    """Return the units of a text: word stems, numbers, Han characters and pairs of adjacent ones."""
     tokenized = tokenize_text(text)
     units = set(tokenized.tokens)
     for (a, at), (b, then) in zip(
@@ -118,11 +128,12 @@ def text_units(text: str) -> frozenset[str]:
 
 @cache
 def _answer_patterns() -> tuple[tuple[re.Pattern[str], re.Pattern[str] | None], ...]:
+    """Compile the pairs of `data/answers.tsv`: a pattern of questions, and of their answers."""
     return tuple((re.compile(ask), re.compile(has) if has else None) for ask, has in data.rows("answers.tsv"))
 
 
 def answer_pattern(question: str) -> re.Pattern[str] | None:
-    """Return the pattern of sentences that answer a question; None if there is none."""
+    """Return the pattern that the answers to a question match; None for a question of no known form."""
     folded = to_simplified(question).lower()
     return next((has for ask, has in _answer_patterns() if ask.search(folded)), None)
 
@@ -156,8 +167,7 @@ def extract_terms(part: str, names: Sequence[str] = ()) -> tuple[Term, ...]:
         text = text.replace(name, " ")
     han = has_han(text)
     concepts = [match for match in find_concepts(text) if not match.is_question_word]
-    for match in reversed(concepts):  # the concept replaces its words
-        text = f"{text[: match.start]} {text[match.end :]}"
+    text = remove_concepts(text, concepts)  # each concept is a term in place of its words
     for ask, _ in _answer_patterns():
         text = ask.sub(" ", text)
     content = tokenize_text(text).content_tokens if not han else ()
@@ -209,6 +219,7 @@ def find_candidates(findings: Iterable[Finding]) -> list[Candidate]:
 
 
 def _unique_passages(findings: Iterable[Finding]) -> Iterator[tuple[int, Evidence, Passage]]:
+    """Yield each passage once, after its best rank in a search (from 0)."""
     best_ranks: dict[tuple[str, str], int] = {}
     passages: dict[tuple[str, str], tuple[Evidence, Passage]] = {}
     for finding in findings:
@@ -266,6 +277,7 @@ def _weigh_terms(terms: Sequence[Term], candidates: Sequence[Candidate], is_han:
 
 
 def _covered_share(weighted_terms: Sequence[tuple[Term, float]], candidate: Candidate) -> float:
+    """Return the weighted share (0 to 1) of the terms that a sentence has."""
     total = sum(weight for _, weight in weighted_terms)
     return sum(w for term, w in weighted_terms if term.is_in(candidate)) / total if total else 0.0
 
@@ -313,11 +325,8 @@ def candidates_with_features(
 def _uncovered_share(terms: Sequence[Term], candidates: Sequence[Candidate]) -> float:
     """Return the weighted share of the terms that no candidate has."""
     total = sum(term.weight for term in terms)
-    return (
-        sum(t.weight for t in terms if not any(t.is_in(candidate) for candidate in candidates)) / total
-        if total
-        else 0.0
-    )
+    uncovered = sum(t.weight for t in terms if not any(t.is_in(candidate) for candidate in candidates))
+    return uncovered / total if total else 0.0
 
 
 def select_quotes(
@@ -328,8 +337,12 @@ def select_quotes(
     There are at most `MAX_QUOTES`, or `MAX_LISTED_QUOTES` if the part asks for several things; none
     if no sentence answers it. Each searched source gets a quote, even one that repeats another
     source. A sentence that leads to a list (… in these steps:) is followed by its items.
+
+    Args:
+        names: names of the subject of the part.
+        must_name_subject: whether a sentence, or the text around it, must contain one of the names.
     """
-    model = load_weights()
+    model = load_quote_model()
     max_quotes, min_share, rank_factor = MAX_QUOTES, model.beside, 1.0
     if is_list_request(part):
         max_quotes, min_share, rank_factor = MAX_LISTED_QUOTES, LIST_MIN_SHARE, LIST_RANK_FACTOR
@@ -388,7 +401,7 @@ def _list_items(lead: Quote, text: str) -> Iterator[Quote]:
             return
         start, at = lead.end + line.start(1), lead.end + line.end(1)
         item = join_lines(text[start:at])
-        yield Quote(lead.evidence_id, lead.passage_id, item, start, at, lead.score)
+        yield Quote(lead.evidence_id, lead.passage_id, item, start, at, lead.probability)
 
 
 class _SubjectFilter:
@@ -420,7 +433,7 @@ class _ScoredQuote(NamedTuple):
 
 
 def _sort_key(scored: _ScoredQuote) -> float:
-    return -scored.quote.score
+    return -scored.quote.probability
 
 
 def _select_diverse(ranked: Sequence[_ScoredQuote], min_share: float, max_quotes: int) -> list[Quote]:
@@ -434,7 +447,7 @@ def _select_diverse(ranked: Sequence[_ScoredQuote], min_share: float, max_quotes
     best_by_source = {scored.source: scored for scored in reversed(ranked)}
     picked = sorted(best_by_source.values(), key=_sort_key)[:max_quotes]
     for scored in ranked:
-        if len(picked) == max_quotes or scored.quote.score < min_share * ranked[0].quote.score:
+        if len(picked) == max_quotes or scored.quote.probability < min_share * ranked[0].quote.probability:
             break
         same_source = [other.words for other in picked if other.source == scored.source]
         if all(_word_overlap(scored.words, words) < DUPLICATE_OVERLAP for words in same_source):

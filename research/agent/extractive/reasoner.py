@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice, zip_longest
 from typing import Literal
 
@@ -17,8 +18,8 @@ from research.agent.extractive.finding_spans import (
     cell_spans,
     findings_with_evidence,
     has_result_type,
-    is_failed,
-    is_unclear,
+    have_all_failed,
+    needs_clarification,
     place_spans,
     row_spans,
     to_span,
@@ -27,9 +28,11 @@ from research.agent.extractive.follow_up import find_unresolved, make_standalone
 from research.agent.extractive.greetings import is_greeting
 from research.agent.extractive.part_queries import (
     GENERAL_REQUEST,
+    clause_with_subject,
+    clause_without_subject,
     comparable_rows,
     group_parts,
-    is_general,
+    is_general_request,
     map_tasks,
     merge_place_parts,
     name_in_language,
@@ -37,14 +40,11 @@ from research.agent.extractive.part_queries import (
     query_words,
     sources_by_query_type,
     synonyms,
-    with_subject,
-    without_subject,
 )
 from research.agent.extractive.question_parts import parse_question
 from research.agent.extractive.quote_selection import Quote, is_answered, select_quotes
-from research.agent.reasoner import Corpus
+from research.agent.reasoner import Corpus, ReasonerInput
 from research.agent.table_spans import table_spans
-from research.core.events import EventEmitter
 from research.core.i18n import message
 from research.core.records import (
     ASKS_BACK,
@@ -69,7 +69,7 @@ from research.sources import registry
 from research.storage.sqlite_files import StoreError
 from research.tables.column_inference import infer_column
 
-ReadabilityCheck = Callable[[str, str, str, str], Awaitable[bool]]
+AnswerabilityCheck = Callable[[str, str, str, str], Awaitable[bool]]
 MAX_LISTED_QUERIES = 6  # in the notice that nothing was found
 MAX_ATTEMPTS_PER_PART = 4  # new tasks for a part in a round
 _MAX_TITLE_CHARS = 60  # longer titles of sections are cut
@@ -78,7 +78,7 @@ _MAX_TITLE_CHARS = 60  # longer titles of sections are cut
 def _one_sentence_draft(
     kind: Literal["missing", "notice"], question: Question, message_key: str, **words: str
 ) -> Draft:
-    """Make a draft of one sentence."""
+    """Make a draft that consists of one message; `words` fill its placeholders."""
     span = Span(kind=kind, text=message(message_key, question.language, **words))
     return Draft(spans=(span,), author=message("digest.author", question.language))
 
@@ -86,19 +86,21 @@ def _one_sentence_draft(
 class ExtractiveReasoner:
     """Plans, reflects and answers by rules over the analyst's own documents."""
 
-    def __init__(self, corpus: Corpus, can_read: ReadabilityCheck | None = None, owner: str = "") -> None:
+    def __init__(self, corpus: Corpus, can_answer: AnswerabilityCheck | None = None, owner: str = "") -> None:
         """Use a corpus and, optionally, a check of whether a source can answer a question.
 
-        `can_read` takes the name of the source, the question, the name of a database and an owner.
-        Without it every source gets the question.
+        `can_answer` takes the name of the source, the question, the name of a database and the
+        owner of the run. Without it every source gets the question.
         """
-        self._corpus, self._can_read, self._owner = corpus, can_read, owner
+        self._corpus, self._can_answer, self._owner = corpus, can_answer, owner
 
     def for_owner(self, owner: str) -> ExtractiveReasoner:
         """Return the reasoner for the runs of an owner."""
-        return ExtractiveReasoner(self._corpus, self._can_read, owner)
+        return ExtractiveReasoner(self._corpus, self._can_answer, owner)
 
-    async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
+    async def plan(self, inputs: ReasonerInput) -> Plan | Draft:
+        """Plan a task for each part and source; answer a greeting or an unclear reference at once."""
+        question, options = inputs.question, inputs.options
         original_text = question.text
         if is_greeting(original_text):
             return _one_sentence_draft("notice", question, "digest.greeting")
@@ -117,7 +119,7 @@ class ExtractiveReasoner:
         tasks = list(map_tasks(question, parts, map_sources, options))
         notes: list[str] = []
         for source in sources_by_query_type("question", options):
-            queries = await self._readable_questions(source, question, parts, options)
+            queries = await self._answerable_queries(source, question, parts, options)
             for query, part in queries.items():
                 number = f"1.{len(tasks) + 1}"
                 tasks.append(Task(id=number, source=source, query=query, part=part))
@@ -140,26 +142,25 @@ class ExtractiveReasoner:
             Part(id=f"p{n}", subject=subject, text=text) for n, (subject, text) in enumerate(dict.fromkeys(clauses), 1)
         ]
 
-    async def _readable_questions(
+    async def _answerable_queries(
         self, source: str, question: Question, parts: Sequence[Part], options: RunOptions
     ) -> dict[str, str]:
-        """Build the queries for a source that accepts a whole question, and the part that each
-        serves.
+        """Build the queries for a source that accepts a whole question, with the part that each serves.
 
         The query is the whole question if the source can answer it, else the parts that it can
         answer. A source that is the only one always gets the question, so that it can report why it
         has no answer.
         """
         whole = {question.text: parts[0].id}
-        if set(options.sources) == {source} or self._can_read is None:
+        if set(options.sources) == {source} or self._can_answer is None:
             return whole
-        if await self._can_read(source, question.text, options.database, self._owner):
+        if await self._can_answer(source, question.text, options.database, self._owner):
             return whole
-        part_queries = {with_subject(part): part.id for part in parts}
+        part_queries = {clause_with_subject(part): part.id for part in parts}
         return {
             query: part
             for query, part in part_queries.items()
-            if await self._can_read(source, query, options.database, self._owner)
+            if await self._can_answer(source, query, options.database, self._owner)
         }
 
     def _is_already_answered(self, question: Question, parts: Sequence[Part]) -> bool:
@@ -169,7 +170,7 @@ class ExtractiveReasoner:
 
     def _build_task(self, question: Question, group: Sequence[Part], source: str, number: int) -> Task:
         first = group[0]
-        words = [word for part in group if not is_general(part.text) for word in query_words(part)]
+        words = [word for part in group if not is_general_request(part.text) for word in query_words(part)]
         query = " ".join(dict.fromkeys([first.subject, *words])).strip()
         names = self._required_names(first.subject, question.text)
         return Task(id=f"1.{number}", source=source, query=query, part=first.id, subject=names)
@@ -182,15 +183,9 @@ class ExtractiveReasoner:
         is_from_question = any(subject in clause.subjects for clause in parsed.clauses)
         return () if is_from_question and not parsed.has_names else (subject, *self._corpus.aliases(subject))
 
-    async def reflect(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        round_: int,
-        emit: EventEmitter,
-    ) -> Reflection:
+    async def reflect(self, inputs: ReasonerInput, round_: int) -> Reflection:
+        """Name the parts without a quote, a place or a row, with searches in other words for them."""
+        question, plan, findings = inputs.question, inputs.plan, inputs.findings
         missing = [
             part
             for part in plan.parts
@@ -233,7 +228,7 @@ class ExtractiveReasoner:
                     yield task
 
     def _is_tried(self, question: Question, part: Part, findings: Sequence[Finding]) -> bool:
-        """Return whether a query had all words of a part, possibly with those of other parts."""
+        """Return whether a query of the findings had all words of a part, even among others."""
         words, names = set(query_words(part)), self._required_names(part.subject, question.text)
         return any(f.task.subject == names and words <= set(f.task.query.split()) for f in findings)
 
@@ -256,7 +251,7 @@ class ExtractiveReasoner:
         if other in self._corpus.languages():
             languages.insert(0, (other, "other language"))
         for language, why in languages:
-            forms = synonyms(without_subject(part), language)
+            forms = synonyms(clause_without_subject(part), language)
             if forms:
                 query = " ".join([name_in_language(names, part.subject, language), *forms])
                 yield Task(id="", source="", query=query.strip(), part=part.id, subject=names, purpose=why)
@@ -265,20 +260,14 @@ class ExtractiveReasoner:
                 name = name_in_language(names, part.subject, language)
                 yield Task(id="", source="", query=name, part=part.id, subject=names, purpose="whole subject")
 
-    async def write(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        reflections: Sequence[Reflection],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> Draft:
-        draft = self.quote_findings(question, plan, findings)
+    async def write(self, inputs: ReasonerInput, reflections: Sequence[Reflection]) -> Draft:
+        """Quote the findings; if nothing was found, add what was searched and the closest documents."""
+        findings = inputs.findings
+        draft = self.quote_findings(inputs.question, inputs.plan, findings)
         has_searched = any(finding.reason != "no model" for finding in findings)
         if has_searched and all(span.kind in ("heading", "missing") for span in draft.spans):
             notices = await asyncio.to_thread(
-                self._not_found_notices, question, findings, is_whole_library=not options.notebook
+                self._not_found_notices, inputs.question, findings, is_whole_library=not inputs.options.notebook
             )
             return draft.model_copy(update={"spans": (*draft.spans, *notices)})
         return draft
@@ -303,63 +292,43 @@ class ExtractiveReasoner:
                 notices.append(Span(kind="notice", text=message(f"digest.{key}", question.language, names=quoted)))
         return notices
 
-    async def plan_report(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
+    async def plan_report(self, inputs: ReasonerInput) -> Plan:
         """Plan a report of one section with the question's parts; rules know no better order."""
-        plan = await self.plan(question, options, emit)
+        plan, question = await self.plan(inputs), inputs.question
         tasks = plan.tasks if isinstance(plan, Plan) else ()
         title = question.text if len(question.text) <= _MAX_TITLE_CHARS else f"{question.text[:_MAX_TITLE_CHARS]}…"
         section_tasks = tuple(task.model_copy(update={"part": "s1"}) for task in tasks)
         return Plan(outline=True, parts=(Part(id="s1", subject=title, text=question.text),), tasks=section_tasks)
 
-    async def write_section(
-        self,
-        question: Question,
-        plan: Plan,
-        section: ReportSection,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> ReportSection:
-        plan_of_section = await self.plan(question, options, emit)
-        if isinstance(plan_of_section, Draft):
-            return section.model_copy(update={"spans": plan_of_section.spans, "author": plan_of_section.author})
-        parts = {task.key: {"part": task.part} for task in plan_of_section.tasks}
-        tasks = [finding.task.model_copy(update=parts.get(finding.task.key, {"part": ""})) for finding in findings]
-        own_findings = [f.model_copy(update={"task": task}) for f, task in zip(findings, tasks, strict=True)]
-        draft = await self.write(question, plan_of_section, own_findings, (), options, emit)
+    async def write_section(self, inputs: ReasonerInput, section: ReportSection) -> ReportSection:
+        """Write the section as an answer to the whole question, with a fresh plan of its parts."""
+        plan = await self.plan(inputs)
+        if isinstance(plan, Draft):
+            return section.model_copy(update={"spans": plan.spans, "author": plan.author})
+        parts = {task.key: {"part": task.part} for task in plan.tasks}
+        findings = [
+            finding.model_copy(
+                update={"task": finding.task.model_copy(update=parts.get(finding.task.key, {"part": ""}))}
+            )
+            for finding in inputs.findings
+        ]
+        draft = await self.write(replace(inputs, plan=plan, findings=findings), ())
         spans = draft.spans
-        if len(plan_of_section.parts) == 1:  # the section has its own heading
+        if len(plan.parts) == 1:  # the section has its own heading
             spans = tuple(span for span in spans if span.kind != "heading")
         return section.model_copy(update={"spans": spans, "author": draft.author})
 
-    async def reflect_on_section(
-        self,
-        question: Question,
-        plan: Plan,
-        section: ReportSection,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        round_: int,
-        emit: EventEmitter,
-    ) -> Reflection:
+    async def reflect_on_section(self, inputs: ReasonerInput, section: ReportSection, round_: int) -> Reflection:
         """Return a sufficient reflection, as rules do not judge a section."""
         return Reflection(round=round_, sufficient=True)
 
-    async def write_preface(
-        self,
-        question: Question,
-        plan: Plan,
-        sections: Sequence[ReportSection],
-        findings: Sequence[Finding],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> Draft:
+    async def write_preface(self, inputs: ReasonerInput, sections: Sequence[ReportSection]) -> Draft:
         """Return an empty draft, as quotes are not summarised."""
-        return Draft(spans=(), author=message("digest.author", question.language))
+        return Draft(spans=(), author=message("digest.author", inputs.question.language))
 
-    async def plan_table(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
+    async def plan_table(self, inputs: ReasonerInput) -> Plan:
         """Plan a table of the things that a question names, by what it asks about each."""
-        rows_of_parts = comparable_rows(self._split_question(question))
+        rows_of_parts = comparable_rows(self._split_question(inputs.question))
         if not rows_of_parts:
             return Plan()
         rows = tuple(Row(id=f"r{n}", name=row[0].subject) for n, row in enumerate(rows_of_parts, 1))
@@ -367,6 +336,7 @@ class ExtractiveReasoner:
         return Plan(grid=Grid(rows=rows, columns=tuple(columns)))
 
     def cell_tasks(self, question: Question, row: Row, column: Column, sources: Sequence[str]) -> tuple[Task, ...]:
+        """Return the searches for a cell: keywords for documents, in other words too if they are local."""
         part = Part(id="", subject=row.name, text=column.full_question)
         names = (row.name, *self._corpus.aliases(row.name))
         all_tasks: list[Task] = []
@@ -374,7 +344,9 @@ class ExtractiveReasoner:
             source_info = registry.get_source(source)
             if source_info.query_type != "words":  # databases are also asked for the whole row
                 heading = Part(id="", subject=row.name, text=column.name)
-                queries = [row.full_name] if source_info.query_type == "place" else [with_subject(heading), row.name]
+                queries = (
+                    [row.full_name] if source_info.query_type == "place" else [clause_with_subject(heading), row.name]
+                )
                 all_tasks += (Task(id="", source=source, query=query, language=question.language) for query in queries)
                 continue
             words = dict.fromkeys([row.full_name, *query_words(part)])
@@ -384,26 +356,18 @@ class ExtractiveReasoner:
             all_tasks += {task.key: task for task in tasks}.values()
         return tuple(all_tasks)
 
-    async def extract_cells(
-        self,
-        question: Question,
-        row: Row,
-        columns: Sequence[Column],
-        findings: Sequence[Finding],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> tuple[Cell, ...]:
+    async def extract_cells(self, inputs: ReasonerInput, row: Row, columns: Sequence[Column]) -> tuple[Cell, ...]:
+        """Read each cell from quoted sentences by rules."""
         names = (row.name, *self._corpus.aliases(row.name))
-        author = message("digest.author", question.language)
-        return tuple(fill_cells(row, columns, names, findings, author))
+        author = message("digest.author", inputs.question.language)
+        return tuple(fill_cells(row, columns, names, inputs.findings, author))
 
-    async def judge_tones(
-        self, question: Question, headlines: Sequence[str], options: RunOptions, emit: EventEmitter
-    ) -> HeadlineTones:
+    async def judge_tones(self, inputs: ReasonerInput, headlines: Sequence[str]) -> HeadlineTones:
         """Return no tones: the caller then counts words, which the report calls a rough measure."""
         return HeadlineTones()
 
     def quote_findings(self, question: Question, plan: Plan, findings: Sequence[Finding]) -> Draft:
+        """Quote the findings part by part, or in a table if the same is asked about several subjects."""
         spans = self._comparison_table(question, plan, findings)
         for part in plan.parts if not spans else ():
             spans.append(Span(kind="heading", text=part_label(part, plan), part=part.id))
@@ -448,7 +412,7 @@ class ExtractiveReasoner:
         if quotes and not (rows or places or is_answered(*self.search_terms(part, question.text), quotes)):
             yield Span(kind="missing", text=message("digest.nearest", question.language), part=part.id)
         yield from (to_span(quote, part) for quote in quotes)
-        clarifications = [f.message for f in findings if f.task.part == part.id and is_unclear(f)]
+        clarifications = [f.message for f in findings if f.task.part == part.id and needs_clarification(f)]
         for text in dict.fromkeys(clarifications):
             yield Span(kind="missing", text=text, part=part.id)
         own_findings = [f for f in findings if f.task.part == part.id and has_result_type("places", f)]
@@ -466,14 +430,17 @@ class ExtractiveReasoner:
         is_searched = any(finding.task.part == part.id for finding in findings)
         if not is_searched and not self._is_tried(question, part, findings):
             return "digest.unsearched"
-        return "digest.failed" if is_failed(part, findings) else "digest.missing"
+        return "digest.failed" if have_all_failed(part, findings) else "digest.missing"
 
     def _select_quotes(self, question: Question, part: Part, findings: Sequence[Finding]) -> tuple[Quote, ...]:
         documents = [finding for finding in findings if has_result_type("quotes", finding)]
         return select_quotes(*self.search_terms(part, question.text), documents)
 
     def search_terms(self, part: Part, question: str) -> tuple[str, tuple[str, ...], bool]:
-        """Return the search text of a part, its subject's names, and whether one is required."""
+        """Return the text of a part, the names of its subject, and whether one of them is required.
+
+        These are the first arguments of `select_quotes` and `is_answered`.
+        """
         names = self._required_names(part.subject, question)
-        text = "" if is_general(part.text) else part.text
+        text = "" if is_general_request(part.text) else part.text
         return text, names or (part.subject,), bool(names)

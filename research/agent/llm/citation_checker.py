@@ -13,12 +13,11 @@ from pydantic import BaseModel
 from research.agent.llm import prompts
 from research.agent.llm.model_output import one_line, parse_rows
 from research.agent.llm.reasoner import ModelReasoner
-from research.agent.llm.yes_no_models import is_yes_no_model, judge_claim
+from research.agent.llm.yes_no_models import is_yes_no_model, judge_yes_no
 from research.agent.reasoner import Claim
 from research.core.errors import ServiceError
 from research.core.events import EventEmitter
 from research.core.records import (
-    Failure,
     ModelVerdict,
     ModelVerdicts,
     Question,
@@ -27,7 +26,6 @@ from research.core.records import (
     Verdict,
 )
 from research.core.text.tokenizer import find_quote, normalise_quote
-from research.models.chat import Chat
 from research.models.roles import ModelSpec
 
 MAX_REASON_CHARS = 200  # longer reasons are cut
@@ -55,16 +53,19 @@ class _RewritesOutput(BaseModel):
 
 
 class ModelCitationChecker:
-    """Judges with the model that is set for it; `reports` provides the models of reports."""
+    """Judges and rewrites sentences with chat models: of `reports` for a report, else of `default`.
+
+    A setting may name a model for judging (`ModelReasoner.check_chat`).
+    """
 
     def __init__(self, default: ModelReasoner | None, reports: ModelReasoner | None, *, can_judge: bool = True) -> None:
         self._default, self._reports = default, reports
         self.can_judge = can_judge
 
-    def author(self, options: RunOptions) -> str:
+    def judging_model_name(self, options: RunOptions) -> str:
         return str(self._judging_model(options) or "")
 
-    def is_single_claim_only(self, options: RunOptions) -> bool:
+    def is_limited_to_one_claim(self, options: RunOptions) -> bool:
         model = self._judging_model(options)
         return model is not None and is_yes_no_model(model)
 
@@ -77,7 +78,7 @@ class ModelCitationChecker:
         try:
             chat = self._require_reasoner(options).check_chat(options)
             if is_yes_no_model(chat.spec):
-                return ModelVerdicts(verdicts=tuple([await judge_claim(c, chat, emit) for c in claims]))
+                return ModelVerdicts(verdicts=tuple([await judge_yes_no(c, chat, emit) for c in claims]))
             output = await chat.ask_json(
                 lambda token_budget: prompts.check_prompt(question, claims, token_budget),
                 prompts.check_schema(len(claims)),
@@ -92,7 +93,8 @@ class ModelCitationChecker:
             rows.setdefault(row.number, row)
         judged = [_to_verdict(claim, rows[n]) for n, claim in enumerate(claims, 1) if n in rows]
         verdicts = tuple(item for item in judged if item)
-        return ModelVerdicts(verdicts=verdicts, failures=() if rows else (_no_judgement_failure(chat),))
+        no_judgement = ServiceError("malformed", f"{chat.spec} judged no sentence")
+        return ModelVerdicts(verdicts=verdicts, failures=() if rows else (no_judgement.to_failure("check"),))
 
     async def rewrite_claims(
         self, question: Question, claims: Sequence[Claim], options: RunOptions, emit: EventEmitter
@@ -125,39 +127,35 @@ class ModelCitationChecker:
             return None
 
     def _require_reasoner(self, options: RunOptions) -> ModelReasoner:
-        """Return the models of a run.
+        """Return the reasoner whose models check a run.
 
         Raises:
             ServiceError: there is no model with a key.
         """
-        models = self._reasoner_for(options)
-        if models is None:
+        reasoner = self._reasoner_for(options)
+        if reasoner is None:
             raise ServiceError("no key")
-        return models
-
-
-def _no_judgement_failure(chat: Chat) -> Failure:
-    return ServiceError("malformed", f"{chat.spec} judged no sentence").to_failure("check")
+        return reasoner
 
 
 def _to_verdict(claim: Claim, output: _VerdictOutput) -> ModelVerdict | None:
-    """Return a verdict with the position of its quote; None if it needs a quote and has none."""
+    """Convert the model's output to a verdict with the position of its quote.
+
+    Return None if the verdict needs a quote and the claim's excerpts do not contain it.
+    """
     reason = one_line(output.reason, MAX_REASON_CHARS)
     if output.verdict == "absent":
         return ModelVerdict(key=claim.key, verdict=output.verdict, reason=reason)
     if len(normalise_quote(output.quote)) < MIN_QUOTE_CHARS:
         return None
-    for evidence, passage, _ in claim.passages:
-        if span := find_quote(output.quote, passage.text):
+    for excerpt in claim.excerpts:
+        if span := find_quote(output.quote, excerpt.text):
             start, end = span
             return ModelVerdict(
                 key=claim.key,
                 verdict=output.verdict,
                 reason=reason,
-                quote=passage.text[start:end],
-                evidence=evidence,
-                passage=passage.id,
-                start=start,
-                end=end,
+                quote=excerpt.text[start:end],
+                **excerpt.locate(start, end),
             )
     return None

@@ -16,7 +16,7 @@ from research.core.records import ASKS_BACK, Draft, Failure, Finding, Language, 
 from research.models.chat import Chat
 from research.models.replies import ModelReply
 
-QUOTES_PER_QUERY = 4  # passages of a query that replace an answer
+QUOTES_PER_QUERY = 4  # passages of a query that are quoted in place of an answer
 MAX_NAMED_SOURCES = 5  # in the notice on omitted sources
 MAX_TITLE_CHARS = 60  # longer titles are cut
 
@@ -24,11 +24,11 @@ MAX_TITLE_CHARS = 60  # longer titles are cut
 _OUTPUT_LIMIT_FAILURE = Failure(stage="write", reason="cut off", message="the model reached its output limit")
 
 
-def require_text(listing: MaterialListing, chat: Chat) -> None:
-    """Check that the prompt of a model shows any material.
+def require_material(listing: MaterialListing, chat: Chat) -> None:
+    """Check that a prompt shows any material.
 
     Raises:
-        ServiceError: it shows none.
+        ServiceError: the prompt of the model has no space for any of it.
     """
     if not listing.text:
         raise ServiceError("cut off", f"the material has no room in the prompt of {chat.spec}", hint="context")
@@ -55,7 +55,7 @@ def build_draft(
     author: str,
 ) -> Draft:
     """Build a draft from a model's text, with notices on its ending, gaps and omitted material."""
-    ending = describe_ending(reply, language)
+    ending = ending_draft(reply, language)
     spans = [*parse_reply(reply, listing, findings), *ending.spans]
     if not any(span.references for span in spans):
         spans.insert(0, Span(kind="notice", text=message("draft.uncited", language)))
@@ -101,8 +101,8 @@ def omission_notices(listing: MaterialListing, author: str, language: Language) 
     return (Span(kind="notice", text=translate("too long", author=author, what=joined)),)
 
 
-def describe_ending(reply: ModelReply, language: Language) -> Draft:
-    """Return a notice and a failure for a text that was cut off; an empty draft if it is whole."""
+def ending_draft(reply: ModelReply, language: Language) -> Draft:
+    """Return a draft with the notice and the failure of a text that was cut off; else an empty draft."""
     if reply.error:
         notice = Span(kind="notice", text=message("draft.broken", language))
         failure = reply.error.to_failure("write")

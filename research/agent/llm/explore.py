@@ -7,7 +7,7 @@ text and are fenced.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,13 +18,13 @@ from research.models import prompting
 from research.models.chat import ChatProvider
 from research.models.prompting import message_text
 from research.models.token_counts import estimate_tokens
+from research.sources.tool_exploration import ToolCaller
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
 
 FENCE_TOKENS = 30  # tokens of the fence around a result
-ToolCaller = Callable[[str, Mapping[str, Any]], Awaitable[str]]
 _INVALID_ARGUMENTS = '{"error": "the arguments of this call are no JSON object"}'
 
 
@@ -45,7 +45,8 @@ class ToolLoop:
     ) -> None:
         """Let the model call tools for a query, at most `budget` times.
 
-        `material` is a server's description of its tools; without it they are those of the map.
+        `call` makes a call and returns its result as text. `material` is a server's description of
+        its tools; without it the tools are those of the map.
 
         Raises:
             ServiceError: the model cannot be called.

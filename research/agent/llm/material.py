@@ -19,7 +19,7 @@ from itertools import count
 from research.agent.llm.truncation import TRUNCATION_MARK, RankedText, excerpt, select_texts, truncate
 from research.citations.registry import cite_passage
 from research.core.records import MEMORY_SOURCE, Evidence, Finding, Passage, PassageReference, Span, fingerprint
-from research.core.text.folding import fold_text as plain_text
+from research.core.text.folding import fold_text
 from research.core.text.tokenizer import word_weights
 from research.models.prompting import Prompt
 from research.models.token_counts import estimate_tokens
@@ -64,39 +64,42 @@ class MaterialListing:
         Otherwise the passages are listed, or with `use_summaries` an existing summary. Citations of
         `cited_spans` have handles even if they are not shown.
         """
-        findings = sorted(findings, key=_is_old)
+        findings = sorted(findings, key=_is_earlier)
         groups = [_to_blocks(finding, use_summaries, max_chars) for finding in findings]
         titles = [f"### {neutralise_handles(finding.task.query)}\n" for finding in findings]
         query_words = [_query_words(finding.task.query) for finding in findings]
         blocks = list(_unique_blocks(groups))
-        old_groups = {at for at, finding in enumerate(findings) if _is_old(finding)}
-        items = [RankedText(at, block.text, block.token_count + 1, at in old_groups) for at, _, block in blocks]
+        items = [
+            RankedText(group, block.text, block.token_count + 1, _is_earlier(findings[group]))
+            for group, _, block in blocks
+        ]
         selected, max_tokens = select_texts(
             items, [estimate_tokens(title) + 2 for title in titles], query_words, token_budget
         )
         shown: list[tuple[int, int, MaterialBlock]] = []
-        is_whole: dict[str, bool] = {}  # keys of shown blocks, and whether they are whole
+        is_whole_by_key: dict[str, bool] = {}  # of the shown blocks
         for n in selected:
-            at, place, block = blocks[n]
+            group, position, block = blocks[n]
+            key = block.key
             if is_too_long := items[n].token_count > max_tokens:
-                block = block.shorten(max_tokens - 1, query_words[at])
+                block = block.shorten(max_tokens - 1, query_words[group])
                 if block.token_count >= max_tokens:
                     continue  # the names of its sources already exceed the limit
-            shown.append((at, place, block))
-            is_whole[blocks[n][2].key] = not is_too_long
+            shown.append((group, position, block))
+            is_whole_by_key[key] = not is_too_long
         ids = {item.id for finding in findings for item in finding.evidence}
         cited_passages = [cite for span in cited_spans for cite in span.references if cite.evidence in ids]
         other_texts = [*titles, *(span.text for span in cited_spans)]
-        names = _assign_handles([block for *_, block in shown], other_texts, cited_passages)
+        handles = _assign_handles([block for *_, block in shown], other_texts, cited_passages)
         texts: list[list[str]] = [[] for _ in groups]
-        for at, _, block in sorted(shown, key=lambda one: one[:2]):
-            texts[at].append(block.render(names))
-        omitted, shortened = _omitted_and_shortened(groups, findings, is_whole)
+        for group, _, block in sorted(shown, key=lambda item: item[:2]):
+            texts[group].append(block.render(handles))
+        omitted, shortened = _omitted_and_shortened(groups, findings, is_whole_by_key)
         return cls(
             "\n\n".join(title + "\n".join(lines) for title, lines in zip(titles, texts, strict=True) if lines),
-            {name: cite for cite, name in names.items()},
+            {handle: cite for cite, handle in handles.items()},
             len(blocks) - len(shown),
-            sum(not complete for complete in is_whole.values()),
+            sum(not is_whole for is_whole in is_whole_by_key.values()),
             omitted,
             shortened,
             len({cite.evidence for group in groups for block in group for cite in block.cites}),
@@ -169,10 +172,10 @@ class MaterialBlock(ABC):
 
 
 def _unique_blocks(groups: Sequence[Sequence[MaterialBlock]]) -> Iterator[tuple[int, int, MaterialBlock]]:
-    """Yield each text once, with its group and its index: the first of every group, then the
-    second.
+    """Yield each block once, with its group and its index in the group.
 
-    A passage that several findings contain is merged with the sources of all.
+    The first blocks of all groups come first, then the second ones. A passage that several findings
+    contain becomes one block with all its sources.
     """
     unique: dict[str, tuple[int, int, MaterialBlock]] = {}
     for depth in range(max(map(len, groups), default=0)):
@@ -185,7 +188,7 @@ def _unique_blocks(groups: Sequence[Sequence[MaterialBlock]]) -> Iterator[tuple[
     yield from unique.values()
 
 
-def _is_old(finding: Finding) -> bool:
+def _is_earlier(finding: Finding) -> bool:
     """Return whether a finding comes from earlier turns or an earlier report."""
     return finding.task.source == MEMORY_SOURCE
 
@@ -196,17 +199,17 @@ def _query_words(query: str) -> dict[str, float]:
 
 
 def _omitted_and_shortened(
-    groups: Sequence[Sequence[MaterialBlock]], findings: Sequence[Finding], shown: Mapping[str, bool]
+    groups: Sequence[Sequence[MaterialBlock]], findings: Sequence[Finding], is_whole_by_key: Mapping[str, bool]
 ) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
     """Return the sources that are not shown at all, and those that are shown only in part.
 
-    `shown` tells for the key of each shown block whether it is whole. A source whose text is shown
-    is not omitted, even if it was found under another address.
+    `is_whole_by_key` has the keys of the shown blocks. A source whose text is shown is not omitted,
+    even if it was found under another address.
     """
     states: dict[str, set[bool | None]] = {}
     for block in (block for group in groups for block in group):
         for cite in block.cites:
-            states.setdefault(cite.evidence, set()).add(shown.get(block.key))
+            states.setdefault(cite.evidence, set()).add(is_whole_by_key.get(block.key))
     sources = {item.id: item for finding in findings for item in finding.evidence}
     source_states = [(sources[key], state) for key, state in states.items() if key in sources]
     return (
@@ -216,6 +219,7 @@ def _omitted_and_shortened(
 
 
 def _to_blocks(finding: Finding, use_summaries: bool, max_chars: int) -> Sequence[MaterialBlock]:
+    """Return the cited text of a search model or a summary as one block, else the passages."""
     is_grounded = any(p.origin == "grounding" for e in finding.evidence for p in e.passages)
     if (is_grounded or use_summaries) and any(span.references for span in finding.summary):
         return [SummaryBlock(finding.summary, finding.evidence)]
@@ -232,15 +236,16 @@ def _assign_handles(
     taken = _find_lookalikes(
         " ".join([*other_texts, *(block.render(dict.fromkeys(block.cites, "")) for block in blocks)])
     )
-    names: dict[PassageReference, str] = {}
+    handles: dict[PassageReference, str] = {}
     for cite in (*(cite for block in blocks for cite in block.cites), *other_cites):
-        if cite not in names:
-            names[cite] = next(name for name in _candidate_handles(cite) if name not in taken)
-            taken.add(names[cite])
-    return names
+        if cite not in handles:
+            handles[cite] = next(handle for handle in _candidate_handles(cite) if handle not in taken)
+            taken.add(handles[cite])
+    return handles
 
 
 def _candidate_handles(cite: PassageReference) -> Iterator[str]:
+    """Yield handles for a passage, the shortest first, without end."""
     for size in (4, 6):
         yield fingerprint(cite.evidence, cite.passage, digits=size)
     for n in count():
@@ -361,7 +366,7 @@ def _text_key(*texts: str) -> str:
     Hidden characters are ignored, too. Copies of a page differ in such details.
     """
     composed = (_HIDDEN_CHARS.sub("", unicodedata.normalize("NFC", text)) for text in texts)
-    return fingerprint(*(" ".join(_QUOTE_MARKS.sub('"', plain_text(text)).split()) for text in composed))
+    return fingerprint(*(" ".join(_QUOTE_MARKS.sub('"', fold_text(text)).split()) for text in composed))
 
 
 _NOTICE_LABELS = {
@@ -373,6 +378,7 @@ _NOTICE_LABELS = {
 
 
 def _source_name(evidence: Evidence) -> str:
+    """Describe a source on one line: a notice on a correction, title, publisher and date."""
     paper = evidence.paper
     year = str(paper.year or "") if paper else ""
     dated = evidence.published.isoformat() if evidence.published else year or "undated"

@@ -16,12 +16,12 @@ _T = TypeVar("_T", bound=BaseModel)
 
 
 class OutputWithLists(BaseModel):
-    """The output of a model with lists of texts in additional fields."""
+    """The output of a model with lists of texts in fields whose names depend on the run's sources."""
 
     model_config = ConfigDict(extra="allow")
 
     def text_list(self, field: str, max_items: int, max_chars: int) -> list[str]:
-        """Return the different texts of a list; [] if the field is missing or no list."""
+        """Return the distinct texts of a list, each on one line; [] if the field is missing or no list."""
         value = (self.model_extra or {}).get(field)
         unique: dict[str, str] = {}
         for text in value if isinstance(value, list) else []:
@@ -52,6 +52,7 @@ class Judgement(BaseModel):
 
 
 def has_nonempty_list(data: Mapping[str, Any]) -> bool:
+    """Return whether any field is a list with items."""
     return any(isinstance(value, list) and value for value in data.values())
 
 
@@ -66,6 +67,6 @@ def parse_rows(rows: Sequence[object], output_type: type[_T]) -> list[_T]:
     return parsed
 
 
-def one_line(text: object, max_chars: int) -> str:
-    """Return a text on one line, cut to a number of characters; "" for anything but text."""
+def one_line(text: object, max_chars: int | None = None) -> str:
+    """Return a text on one line, cut to at most `max_chars` characters; "" for anything but text."""
     return " ".join(text.split())[:max_chars] if isinstance(text, str) else ""

@@ -32,7 +32,7 @@ from research.sources import registry
 MAX_QUERY_CHARS = 200
 MAX_PARTS = 6
 MAX_CHOICES = 4  # answers offered with a clarifying question
-MAX_LISTED_QUERIES = 60  # of the latest queries
+MAX_LISTED_QUERIES = 60  # earlier queries are not listed
 ANSWER_CHARS_STEPS = (750, 350, 150, 0)  # characters of earlier answers, tried in turn
 _LANGUAGE_NAMES = {
     "zh": "Chinese, in the script (simplified or traditional) that the question is written in",
@@ -44,8 +44,9 @@ _URL_INSTRUCTION = (
 _QUERY_LANGUAGE_INSTRUCTION = "Write each query in the language in which the best sources are likely to be written."
 
 
-def language_instruction(language: Language, what: str = "everything, headings included,") -> str:
-    return f"Write {what} in {_LANGUAGE_NAMES[language]}."
+def language_instruction(language: Language, subject: str = "everything, headings included,") -> str:
+    """Return the instruction to write something, such as "all the rest", in a language."""
+    return f"Write {subject} in {_LANGUAGE_NAMES[language]}."
 
 
 def join_blocks(*blocks: str) -> str:
@@ -54,6 +55,7 @@ def join_blocks(*blocks: str) -> str:
 
 
 def question_block(question: Question, today: date) -> str:
+    """Render the date, the earlier turns, the question and what the user added to it."""
     conversation = _conversation_block(question)
     text = f"Today is {today.isoformat()}.\n\n{conversation}Question:\n{fence('question', question.text)}"
     if not question.additions:
@@ -97,14 +99,17 @@ answers the question fully and nothing newer is wanted. Look up only what is mis
 
 
 def query_fields(sources: Sequence[str], name: str) -> dict[str, str]:
-    """Return the JSON field of the queries for each source."""
+    """Map the JSON field of each list of queries to its source."""
     if len(sources) == 1:
         return {name: sources[0]}
     return {f"{source}_{name}": source for source in sources}
 
 
 def _query_list_instructions(fields: Mapping[str, str], lead: str) -> str:
-    """Return a line for each list of queries. A separate block describes external sources."""
+    """Return a line for each list of queries; `lead` begins its description.
+
+    External sources are described by `_external_sources_block`, as their descriptions are not ours.
+    """
 
     def describe(name: str) -> str:
         source = registry.get_source(name)
@@ -121,6 +126,7 @@ def _external_sources_block(fields: Mapping[str, str]) -> str:
 
 
 def string_list_schema(max_items: int, max_chars: int) -> dict[str, Any]:
+    """Return the JSON schema of a list of strings."""
     return {"type": "array", "items": {"type": "string", "maxLength": max_chars}, "maxItems": max_items}
 
 
@@ -224,17 +230,20 @@ The lists are empty if the material is sufficient, or if searching again cannot 
 
 
 def _parts_block(plan: Plan) -> str:
+    """Render the parts of the question."""
     lines = "\n".join(f"- {part.text}" for part in plan.parts)
     return "Parts of the question:\n" + fence("parts", lines)
 
 
 def material_block(listing: MaterialListing) -> str:
+    """Render the material, or the reason why there is none."""
     placeholder = "(none of it has room)" if listing.omitted_count else "(nothing was found)"
     omitted_note = f"\n{listing.omitted_count} more pieces had no room here." if listing.omitted_count else ""
     return "Material:\n" + fence("material", listing.text or placeholder) + omitted_note
 
 
 def queries_block(findings: Sequence[Finding]) -> str:
+    """Render the latest queries of this run, each with its outcome if it failed."""
     shown = [finding for finding in findings if finding.task.source != MEMORY_SOURCE][-MAX_LISTED_QUERIES:]
     lines = "\n".join(f"- {finding.task.query}" + _query_outcome(finding) for finding in shown)
     return "Queries that were run:\n" + fence("queries", lines)
@@ -358,11 +367,11 @@ handle of the piece that says so, copied exactly, in square brackets. Cite in no
 
 # Checking
 
-MAX_SENTENCE_CHARS = 1_000  # characters
-MAX_HEADING_CHARS = 300
-MAX_PASSAGE_TOKENS = 1_500  # tokens
-MIN_PASSAGE_TOKENS = 50  # to which passages are shortened at most
-MAX_PASSAGES = 3  # for a sentence
+MAX_SENTENCE_CHARS = 1_000  # longer sentences are cut
+MAX_HEADING_CHARS = 300  # longer headings of passages are cut
+MAX_PASSAGE_TOKENS = 1_500  # longer passages are shortened
+MIN_PASSAGE_TOKENS = 50  # passages are not shortened further, even if the prompt exceeds the budget
+MAX_PASSAGES = 3  # shown with a sentence
 _VERDICTS = ("supported", "partly", "contradicted", "absent")
 
 
@@ -427,7 +436,8 @@ def _render_claims(claims: Sequence[Claim], max_tokens: int) -> str:
     for number, claim in enumerate(claims, 1):
         blocks.append(f"Sentence {number}:\n{fence('sentence', claim.text[:MAX_SENTENCE_CHARS])}")
         query_words = word_weights(claim.text)
-        for _, passage, heading in claim.passages[:MAX_PASSAGES]:
+        for cited in claim.excerpts[:MAX_PASSAGES]:
+            heading = cited.context_line.strip()
             blocks += [fence("about", heading[:MAX_HEADING_CHARS])] if heading else []
-            blocks.append(fence("passage", excerpt(passage.text, max_tokens, query_words)))
+            blocks.append(fence("passage", excerpt(cited.text, max_tokens, query_words)))
     return "\n\n".join(blocks)

@@ -16,12 +16,12 @@ from pydantic import model_validator
 from research.agent.llm import prompts
 from research.agent.llm.draft_assembly import (
     build_draft,
-    describe_ending,
+    ending_draft,
     fallback_draft,
     no_source_spans,
     parse_reply,
     quotes_draft,
-    require_text,
+    require_material,
 )
 from research.agent.llm.explore import ToolLoop
 from research.agent.llm.material import MaterialListing, fit_material, has_citable_material
@@ -29,6 +29,7 @@ from research.agent.llm.model_output import Judgement, OutputWithLists, has_none
 from research.agent.llm.report_writer import ReportWriter
 from research.agent.llm.table_extractor import TableExtractor
 from research.agent.llm.yes_no_models import is_yes_no_model
+from research.agent.reasoner import ReasonerInput
 from research.citations.model_markdown import parse_model_markdown
 from research.core.errors import ServiceError
 from research.core.events import DraftStarted, EventEmitter
@@ -52,8 +53,15 @@ from research.core.text.tokenizer import detect_language, is_blank
 from research.models.chat import Chat
 from research.models.clients import ModelClients
 from research.models.prompting import Prompt
-from research.models.roles import ModelSpec, check_spec, is_usable, missing_setting, report_spec, role_models
-from research.models.roles import parse_spec as parse_model
+from research.models.roles import (
+    ModelSpec,
+    check_spec,
+    is_usable,
+    missing_setting,
+    parse_spec,
+    report_spec,
+    role_models,
+)
 from research.sources import registry
 from research.sources.places.questions import parse_place_query
 
@@ -114,7 +122,7 @@ class ModelReasoner:
             spec = self.report_spec
         if options and (model_name := options.model_for(role)):
             try:
-                spec = parse_model(model_name, providers=self._clients.settings.providers)
+                spec = parse_spec(model_name, providers=self._clients.settings.providers)
             except SettingError as error:
                 raise ServiceError("refused", str(error), hint="model") from error
         return self._chat_for(spec)
@@ -189,7 +197,9 @@ class ModelReasoner:
 
     # Planning
 
-    async def plan(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan | Draft:
+    async def plan(self, inputs: ReasonerInput) -> Plan | Draft:
+        """Let a model plan the searches, answer at once, or ask a clarifying question beside its plan."""
+        question, options, emit = inputs.question, inputs.options, inputs.emit
         if not options.loops:  # nothing is searched, so the answer is the only call
             return Plan()
         fields = prompts.query_fields(options.sources, "queries")
@@ -238,15 +248,9 @@ class ModelReasoner:
 
     # Reflecting
 
-    async def reflect(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        round_: int,
-        emit: EventEmitter,
-    ) -> Reflection:
+    async def reflect(self, inputs: ReasonerInput, round_: int) -> Reflection:
+        """Let a model judge whether the findings suffice, and propose further searches."""
+        question, findings, options = inputs.question, inputs.findings, inputs.options
         if findings and all(f.has_failed for f in findings):
             note = message("draft.failed", question.language)
             return Reflection(round=round_, sufficient=False, note=note)
@@ -259,7 +263,7 @@ class ModelReasoner:
                     token_budget,
                     lambda listing: prompts.reflection_prompt(
                         prompts.shorten_conversation(question, token_budget),
-                        plan,
+                        inputs.plan,
                         findings,
                         fields,
                         options.queries,
@@ -271,7 +275,7 @@ class ModelReasoner:
                 prompts.reflection_schema(fields, options.queries),
                 _ReflectionOutput,
                 "reflect",
-                emit,
+                inputs.emit,
             )
         except ServiceError as error:
             return Reflection(
@@ -291,20 +295,13 @@ class ModelReasoner:
 
     # Writing
 
-    async def write(
-        self,
-        question: Question,
-        plan: Plan,
-        findings: Sequence[Finding],
-        reflections: Sequence[Reflection],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> Draft:
-        language = question.language
-        if not options.loops:
-            return await self._write_unsearched(question, options, emit)
+    async def write(self, inputs: ReasonerInput, reflections: Sequence[Reflection]) -> Draft:
+        """Let a model write the answer from the findings, or from its memory if nothing is searched."""
+        findings, language = inputs.findings, inputs.question.language
+        if not inputs.options.loops:
+            return await self._write_unsearched(inputs)
         try:
-            chat = self.chat("write", options)
+            chat = self.chat("write", inputs.options)
         except ServiceError as error:
             return fallback_draft(language, findings, error)
         if not has_citable_material(findings):
@@ -313,38 +310,38 @@ class ModelReasoner:
 
         def build_prompt(token_budget: int) -> Prompt:
             nonlocal listing
-            shortened_question = prompts.shorten_conversation(question, token_budget)
+            question = prompts.shorten_conversation(inputs.question, token_budget)
             prompt, listing = fit_material(
                 findings,
                 token_budget,
-                lambda shown: prompts.answer_prompt(shortened_question, plan, findings, reflections, shown, self.today),
+                lambda shown: prompts.answer_prompt(question, inputs.plan, findings, reflections, shown, self.today),
             )
-            require_text(listing, chat)
+            require_material(listing, chat)
             handles = {h: (c.evidence, c.passage) for h, c in listing.handles.items()}
-            emit(DraftStarted(handles=handles))
+            inputs.emit(DraftStarted(handles=handles))
             return prompt
 
         try:
-            reply = await chat.stream_text(build_prompt, "write", emit)
+            reply = await chat.stream_text(build_prompt, "write", inputs.emit)
         except ServiceError as error:
             return fallback_draft(language, findings, error)
         return build_draft(reply, language, findings, reflections, listing, str(chat.spec))
 
-    async def _write_unsearched(self, question: Question, options: RunOptions, emit: EventEmitter) -> Draft:
-        language = question.language
+    async def _write_unsearched(self, inputs: ReasonerInput) -> Draft:
+        language = inputs.question.language
         try:
-            chat = self.chat("write", options)
+            chat = self.chat("write", inputs.options)
             reply = await chat.stream_text(
                 lambda token_budget: prompts.unsearched_prompt(
-                    prompts.shorten_conversation(question, token_budget), self.today
+                    prompts.shorten_conversation(inputs.question, token_budget), self.today
                 ),
                 "write",
-                emit,
+                inputs.emit,
             )
         except ServiceError as error:
             return fallback_draft(language, (), error)
         notice = Span(kind="notice", text=message("draft.unsearched", language))
-        ending = describe_ending(reply, language)
+        ending = ending_draft(reply, language)
         return Draft(
             spans=(notice, *parse_model_markdown(reply.text, {}, {}), *ending.spans),
             author=str(chat.spec),

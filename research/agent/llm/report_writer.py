@@ -12,10 +12,17 @@ from typing import Any
 from pydantic import BaseModel
 
 from research.agent.llm import report_prompts
-from research.agent.llm.draft_assembly import describe_ending, omission_notices, parse_reply, quotes_draft, require_text
+from research.agent.llm.draft_assembly import (
+    ending_draft,
+    omission_notices,
+    parse_reply,
+    quotes_draft,
+    require_material,
+)
 from research.agent.llm.material import MaterialListing, fit_material, has_citable_material
 from research.agent.llm.model_output import Judgement, one_line
 from research.agent.llm.prompts import MAX_QUERY_CHARS, shorten_conversation
+from research.agent.reasoner import ReasonerInput
 from research.core.errors import ServiceError
 from research.core.events import EventEmitter
 from research.core.i18n import message
@@ -26,10 +33,8 @@ from research.core.records import (
     HeadlineTones,
     Part,
     Plan,
-    Question,
     Reflection,
     ReportSection,
-    RunOptions,
     Span,
     Task,
     Tone,
@@ -81,16 +86,16 @@ class ReportWriter:
     def __init__(self, models: ChatProvider) -> None:
         self._models = models
 
-    async def plan_report(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
-        """Plan the sections of a report; without a model the outline is empty, with a failure."""
-        sources, max_sections = options.sources, options.sections
+    async def plan_report(self, inputs: ReasonerInput) -> Plan:
+        """Plan the sections of a report. If no model can, the outline is empty and has a failure."""
+        sources, max_sections = inputs.options.sources, inputs.options.sections
         try:
-            output = await self._models.chat("plan", options).ask_json(
-                report_prompts.outline_prompt(question, sources, max_sections, self._models.today),
+            output = await self._models.chat("plan", inputs.options).ask_json(
+                report_prompts.outline_prompt(inputs.question, sources, max_sections, self._models.today),
                 report_prompts.outline_schema(sources, max_sections),
                 _OutlineOutput,
                 "plan",
-                emit,
+                inputs.emit,
             )
         except ServiceError as error:
             return Plan(outline=True, failures=(error.to_failure("plan"),))
@@ -104,18 +109,9 @@ class ReportWriter:
             tasks += _to_tasks([section], sources, f"s{n}", 1)
         return Plan(outline=True, parts=tuple(parts), tasks=tuple(tasks))
 
-    async def write_section(
-        self,
-        question: Question,
-        plan: Plan,
-        section: ReportSection,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> ReportSection:
-        """Write the text of a section. Without a model, keep an earlier text or quote the
-        findings."""
-        part = _find_part(plan, section)
+    async def write_section(self, inputs: ReasonerInput, section: ReportSection) -> ReportSection:
+        """Write the text of a section. If no model can, keep an earlier text or quote the findings."""
+        question, findings, part = inputs.question, inputs.findings, _find_part(inputs.plan, section)
         if not has_citable_material(findings):
             return section
         listing = MaterialListing()
@@ -133,12 +129,12 @@ class ReportWriter:
                 max_chars=self._models.max_result_chars,
                 cited_spans=section.spans,
             )
-            require_text(listing, chat)
+            require_material(listing, chat)
             return prompt
 
         try:
-            chat = self._models.chat("write", options)
-            reply = await _ask_for_prose(chat, build_prompt, emit)
+            chat = self._models.chat("write", inputs.options)
+            reply = await _ask_for_prose(chat, build_prompt, inputs.emit)
         except ServiceError as error:
             failure = error.to_failure("write", query=part.subject)
             if section.spans:  # the earlier text is still valid
@@ -153,22 +149,14 @@ class ReportWriter:
         if not any(span.references for span in spans):
             spans.insert(0, Span(kind="notice", text=message("draft.unchecked", question.language)))
         spans += omission_notices(listing, str(chat.spec), question.language)
-        ending = describe_ending(reply, question.language)
+        ending = ending_draft(reply, question.language)
         failures = (*section.failures, *ending.failures)
         update = {"spans": (*spans, *ending.spans), "author": str(chat.spec), "failures": failures}
         return section.model_copy(update=update)
 
-    async def reflect_on_section(
-        self,
-        question: Question,
-        plan: Plan,
-        section: ReportSection,
-        findings: Sequence[Finding],
-        options: RunOptions,
-        round_: int,
-        emit: EventEmitter,
-    ) -> Reflection:
-        """Judge what a section lacks; without a model no further search follows."""
+    async def reflect_on_section(self, inputs: ReasonerInput, section: ReportSection, round_: int) -> Reflection:
+        """Judge what a section lacks. If no model can, no further search follows."""
+        question, findings, options = inputs.question, inputs.findings, inputs.options
         if findings and all(f.has_failed for f in findings):
             return Reflection(round=round_, sufficient=False, note=message("draft.failed", question.language))
         try:
@@ -177,7 +165,7 @@ class ReportWriter:
             output = await chat.ask_json(
                 lambda token_budget: report_prompts.section_reflection_prompt(
                     shorten_conversation(question, token_budget),
-                    _find_part(plan, section),
+                    _find_part(inputs.plan, section),
                     report_prompts.shorten_section(section, token_budget // 2),
                     findings,
                     options.sources,
@@ -188,7 +176,7 @@ class ReportWriter:
                 report_prompts.section_reflection_schema(options.sources, options.queries),
                 _JudgementOutput,
                 "reflect",
-                emit,
+                inputs.emit,
             )
         except ServiceError as error:
             return Reflection(round=round_, sufficient=False, failures=(error.to_failure("reflect"),))
@@ -202,22 +190,15 @@ class ReportWriter:
             note=gap,
         )
 
-    async def write_preface(
-        self,
-        question: Question,
-        plan: Plan,
-        sections: Sequence[ReportSection],
-        findings: Sequence[Finding],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> Draft:
-        """Write the preface; without a model there is none, and the report says so."""
+    async def write_preface(self, inputs: ReasonerInput, sections: Sequence[ReportSection]) -> Draft:
+        """Write the preface. If no model can, the draft is empty and has a failure."""
+        question, plan = inputs.question, inputs.plan
         no_author = "" if any(s.author for s in sections) else message("draft.nobody", question.language)
         if not any(span.references for section in sections for span in section.spans):
             return Draft(spans=(), author=no_author)
         try:
-            chat = self._models.chat("write", options)
-            listing = _cited_listing(sections, findings)
+            chat = self._models.chat("write", inputs.options)
+            listing = _cited_listing(sections, inputs.findings)
 
             def build_prompt(token_budget: int) -> Prompt:
                 shortened_question, today = shorten_conversation(question, token_budget), self._models.today
@@ -227,25 +208,23 @@ class ReportWriter:
                 shortened = [report_prompts.shorten_section(section, share) for section in sections]
                 return report_prompts.preface_prompt(shortened_question, plan, shortened, listing, today)
 
-            reply = await chat.stream_text(build_prompt, "write", emit)
+            reply = await chat.stream_text(build_prompt, "write", inputs.emit)
         except ServiceError as error:
             return Draft(spans=(), author=no_author, failures=(error.to_failure("write"),))
-        ending = describe_ending(reply, question.language)
-        spans = parse_reply(reply, listing, findings)
+        ending = ending_draft(reply, question.language)
+        spans = parse_reply(reply, listing, inputs.findings)
         return Draft(spans=(*spans, *ending.spans), author=str(chat.spec), failures=ending.failures)
 
-    async def judge_tones(
-        self, question: Question, headlines: Sequence[str], options: RunOptions, emit: EventEmitter
-    ) -> HeadlineTones:
+    async def judge_tones(self, inputs: ReasonerInput, headlines: Sequence[str]) -> HeadlineTones:
         """Judge the tones of headlines, in parallel batches."""
-        chat = self._models.chat("plan", options)
+        chat = self._models.chat("plan", inputs.options)
         batches = _split_batches(headlines, chat.token_budget // 2)
 
         async def judge_batch(batch: Sequence[str]) -> tuple[list[Tone | None], list[Failure]]:
-            prompt = report_prompts.tones_prompt(question, batch, self._models.today)
+            prompt = report_prompts.tones_prompt(inputs.question, batch, self._models.today)
             try:
                 output = await chat.ask_json(
-                    prompt, report_prompts.tones_schema(len(batch)), _TonesOutput, "summarise", emit
+                    prompt, report_prompts.tones_schema(len(batch)), _TonesOutput, "summarise", inputs.emit
                 )
             except ServiceError as error:
                 return [None] * len(batch), [error.to_failure("summarise")]
@@ -274,25 +253,25 @@ def _split_batches(headlines: Sequence[str], token_budget: int) -> list[list[str
     return batches
 
 
-async def _ask_for_prose(chat: Chat, build: PromptBuilder, emit: EventEmitter) -> ModelReply:
+async def _ask_for_prose(chat: Chat, build_prompt: PromptBuilder, emit: EventEmitter) -> ModelReply:
     """Ask for the text of a section, and once more if the model replies with JSON.
 
     Raises:
         ServiceError: there is no text.
     """
-    for more in ("", _TEXT_REMINDER):
-        reply = await chat.ask_text(partial(_build_with_suffix, build, more), "write", emit)
+    for suffix in ("", _TEXT_REMINDER):
+        reply = await chat.ask_text(partial(_build_with_suffix, build_prompt, suffix), "write", emit)
         if not _JSON_START.match(reply.text):
             return reply
     raise ServiceError("malformed", f"{chat.spec} replied with JSON instead of a text")
 
 
-def _build_with_suffix(build: PromptBuilder, suffix: str, token_budget: int) -> Prompt:
-    return build(token_budget).with_suffix(suffix)
+def _build_with_suffix(build_prompt: PromptBuilder, suffix: str, token_budget: int) -> Prompt:
+    return build_prompt(token_budget).with_suffix(suffix)
 
 
 def _cited_listing(sections: Sequence[ReportSection], findings: Sequence[Finding]) -> MaterialListing:
-    """List the handles of what sections cite, without any text."""
+    """Return a listing with the handles of what sections cite, but without any material."""
     return MaterialListing.from_findings(
         findings, 0, cited_spans=[span for section in sections for span in section.spans]
     )
@@ -324,6 +303,7 @@ def _to_tasks(queries: Sequence[_QueryOutput], sources: Sequence[str], part_id: 
 
 
 def _search_options(query: _QueryOutput, tools: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of a task for the tool and the dates that a model chose."""
     dates = (text.strip() for text in (query.start_date, query.end_date))
     invalid = ", ".join(text[:40] for text in dates if text and _parse_date(text) is None)
     return {
@@ -335,6 +315,7 @@ def _search_options(query: _QueryOutput, tools: Mapping[str, str]) -> dict[str, 
 
 
 def _parse_date(text: str) -> date | None:
+    """Parse a date such as 2026-11-27; None for any other text."""
     try:
         return date.fromisoformat(text.strip())
     except ValueError:

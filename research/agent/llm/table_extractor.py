@@ -21,8 +21,8 @@ from research.agent.llm.prompts import (
     question_block,
     shorten_conversation,
 )
+from research.agent.reasoner import ReasonerInput
 from research.core.errors import ServiceError
-from research.core.events import EventEmitter
 from research.core.i18n import message
 from research.core.records import (
     Cell,
@@ -30,14 +30,12 @@ from research.core.records import (
     Column,
     ColumnType,
     Evidence,
-    Finding,
     Grid,
     Passage,
     PassageReference,
     Plan,
     Question,
     Row,
-    RunOptions,
     Task,
 )
 from research.core.text.tokenizer import find_quote, normalise_quote
@@ -50,7 +48,8 @@ from research.tables.values import extract_value
 
 MAX_ROWS, MAX_COLUMNS = 40, 12  # of a proposed table
 MAX_NAME_CHARS, MAX_QUESTION_CHARS, MAX_VALUE_CHARS, MAX_QUOTE_CHARS = 120, 300, 200, 600
-MAX_READINGS, MAX_CHOICES = 3, 6
+MAX_READINGS = 3  # of a cell
+MAX_CHOICES = 6  # things with one name that the user may choose from
 _COLUMN_TYPES: tuple[ColumnType, ...] = get_args(ColumnType)
 
 
@@ -100,11 +99,11 @@ class TableExtractor:
             tasks.append(Task(id="", source=source, query=query[:MAX_QUERY_CHARS], language=question.language))
         return tuple(tasks)
 
-    async def plan_table(self, question: Question, options: RunOptions, emit: EventEmitter) -> Plan:
+    async def plan_table(self, inputs: ReasonerInput) -> Plan:
         """Plan the rows and columns of the table that a sentence asks for; none if no model can."""
         try:
-            output = await self._models.chat("plan", options).ask_json(
-                _table_prompt(question, self._models.today), _table_schema(), _TableOutput, "plan", emit
+            output = await self._models.chat("plan", inputs.options).ask_json(
+                _table_prompt(inputs.question, self._models.today), _table_schema(), _TableOutput, "plan", inputs.emit
             )
         except ServiceError as error:
             return Plan(failures=(error.to_failure("plan"),))
@@ -123,32 +122,24 @@ class TableExtractor:
         title = one_line(output.title, MAX_NAME_CHARS)
         return Plan(grid=Grid(title=title, rows=tuple(rows), columns=tuple(columns)))
 
-    async def extract_cells(
-        self,
-        question: Question,
-        row: Row,
-        columns: Sequence[Column],
-        findings: Sequence[Finding],
-        options: RunOptions,
-        emit: EventEmitter,
-    ) -> tuple[Cell, ...]:
+    async def extract_cells(self, inputs: ReasonerInput, row: Row, columns: Sequence[Column]) -> tuple[Cell, ...]:
         """Extract some cells of a row from the findings with one call."""
         listing = MaterialListing()
 
         def build_prompt(token_budget: int) -> Prompt:
             nonlocal listing
             prompt, listing = fit_material(
-                findings,
+                inputs.findings,
                 token_budget,
                 lambda shown: _cells_prompt(
-                    shorten_conversation(question, token_budget), row, columns, shown, self._models.today
+                    shorten_conversation(inputs.question, token_budget), row, columns, shown, self._models.today
                 ),
             )
             return prompt
 
         try:
-            chat = self._models.chat("write", options)
-            output = await chat.ask_json(build_prompt, _cells_schema(len(columns)), _CellsOutput, "write", emit)
+            chat = self._models.chat("write", inputs.options)
+            output = await chat.ask_json(build_prompt, _cells_schema(len(columns)), _CellsOutput, "write", inputs.emit)
         except ServiceError as error:
             failure = error.to_failure("write", query=row.name)
             failed = {"row": row.id, "missing_reason": "failed", "message": error.message, "failures": (failure,)}
@@ -157,19 +148,20 @@ class TableExtractor:
         outputs = parse_rows(output.cells, _CellOutput)
         names = dict.fromkeys(filter(None, (one_line(name, MAX_NAME_CHARS) for name in output.which)))
         name_choices = tuple(names)[:MAX_CHOICES]
-        evidence_by_id = {item.id: item for finding in findings for item in finding.evidence}
+        evidence_by_id = {item.id: item for finding in inputs.findings for item in finding.evidence}
         cells = []
         for n, column in enumerate(columns, 1):
             cell = Cell(row=row.id, column=column.id, author=author)
             if len(name_choices) > 1 and not row.qualifier:
                 cells.append(cell.model_copy(update={"missing_reason": "which one", "choices": name_choices}))
                 continue
-            column_outputs = [one for one in outputs if one.column == n][:MAX_READINGS]
-            readings = [r for one in column_outputs if (r := _to_reading(one, row, column, listing, evidence_by_id))]
+            column_outputs = [item for item in outputs if item.column == n][:MAX_READINGS]
+            parsed = (_to_reading(item, row, column, listing, evidence_by_id) for item in column_outputs)
+            readings = [reading for reading in parsed if reading]
             merged = merge_readings(readings, column)
             missing_reason = "" if len(merged) == 1 else "differs" if merged else "not found"
             is_unproven = bool(column_outputs) and not readings
-            note = message("tabled.unproven", question.language) if is_unproven else ""
+            note = message("tabled.unproven", inputs.question.language) if is_unproven else ""
             update = {"readings": merged, "missing_reason": missing_reason, "message": note}
             cells.append(cell.model_copy(update=update))
         return tuple(cells)

@@ -1,8 +1,9 @@
-"""Selection of the material for a prompt that has no room for all, and shortening of long texts.
+"""Selection of the material for a prompt that cannot hold all of it, and shortening of long texts.
 
-A text of a query ranks higher the more of the query's words it has, each weighted by its rarity
-among the texts; equal ones keep the order of the search. One text of each query is taken in turn,
-old ones last, and none gets more than its share until all have one. Lengths are estimated tokens.
+The texts found by a query are ranked by the query's words in them, each weighted by its rarity among
+all texts; equal texts keep the order of the search. Then one text of each query is taken in turn,
+those of earlier turns last. Each text is first limited to a share of the budget; what is left of the
+budget is then distributed among the selected texts. Lengths are estimated tokens.
 """
 
 from __future__ import annotations
@@ -17,22 +18,25 @@ from research.core.text.sentences import find_sentence_ends
 from research.core.text.tokenizer import HAN_RANGES
 from research.models.token_counts import estimate_tokens
 
-MIN_SHARES = 12  # least number of texts that share the budget, if available
-MIN_SHARE_TOKENS, MAX_SHARE_TOKENS = 150, 1_200  # tokens, as far as the budget allows
+MIN_SHARES = 12  # the share of a text is at most the budget divided by this
+MIN_SHARE_TOKENS, MAX_SHARE_TOKENS = 150, 1_200  # bounds of that share
 TRUNCATION_MARK = "[…]"  # marks omitted text
-_SENTENCE_LOOKBACK_CHARS = 300  # where the sentence of a word may begin
+_SENTENCE_LOOKBACK_CHARS = 300  # before a word; its sentence is assumed to begin there
 _MAX_POSITIONS = 40  # of a word in a text
 _WORD_CHAR = re.compile(rf"[^\W{HAN_RANGES}]")  # of a script with spaces between words
 
 
 @dataclass(frozen=True)
 class RankedText:
-    """A text, its group, and the tokens of the whole text. An old text ranks behind all others."""
+    """A text with its number of tokens; `group` is the index of the query that found it.
+
+    A text of earlier turns (`is_earlier`) ranks behind all others.
+    """
 
     group: int
     text: str
     token_count: int
-    is_old: bool = False
+    is_earlier: bool = False
 
 
 def select_texts(
@@ -76,12 +80,13 @@ def fair_share(token_counts: Sequence[int], token_budget: int) -> int:
 
 
 def _order_by_relevance(items: Sequence[RankedText], query_words: Sequence[Mapping[str, float]]) -> list[int]:
+    """Return the indices of the items: the best of each group, then the second best, and so on."""
     relevances = _relevances(items, query_words)
     groups: dict[int, list[int]] = {}
     for n in sorted(range(len(items)), key=lambda n: (-relevances[n], n)):
         groups.setdefault(items[n].group, []).append(n)
     ranked = [
-        (items[n].is_old, rank, group_id, n) for group_id, group in groups.items() for rank, n in enumerate(group)
+        (items[n].is_earlier, rank, group_id, n) for group_id, group in groups.items() for rank, n in enumerate(group)
     ]
     return [n for *_, n in sorted(ranked)]
 
@@ -125,7 +130,7 @@ def _best_start(text: str, max_chars: int, query_words: Mapping[str, float]) -> 
     """Return the start of the part of `max_chars` characters with most of the query's words."""
     lower, best, start = text.lower(), 0.0, 0
     matches = (islice(re.finditer(re.escape(word), lower), _MAX_POSITIONS) for word in query_words)
-    for position in sorted({match.start() for of_word in matches for match in of_word}):
+    for position in sorted({match.start() for word_matches in matches for match in word_matches}):
         begin = _sentence_start(text, position)
         part = lower[begin : begin + max_chars]
         score = sum(weight for word, weight in query_words.items() if word in part)
@@ -135,7 +140,7 @@ def _best_start(text: str, max_chars: int, query_words: Mapping[str, float]) -> 
 
 
 def _sentence_start(text: str, position: int) -> int:
-    """Return the start of the sentence at a position; the position if that is far before."""
+    """Return the start of the sentence at a position; the position itself if the start is far away."""
     start = max(0, position - _SENTENCE_LOOKBACK_CHARS)
     ends = [*find_sentence_ends(text, start, position), text.rfind("\n", start, position) + 1]
     if not (end := max(ends)):

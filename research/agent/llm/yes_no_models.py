@@ -1,13 +1,14 @@
 """Small models that judge one claim by one document and answer only Yes or No.
 
-They give no quote. So a Yes never makes a claim supported: it confirms what the rules decided, be
-it support or doubt. A No leaves a doubt, and withdraws support that has no other evidence.
+They give no quote. So a Yes never makes a claim supported: it leaves the status that the rules gave
+it. A No makes a claim unsupported, or unclear if the rules found it supported.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from research.agent.llm.model_output import one_line
 from research.agent.llm.prompts import MAX_HEADING_CHARS
 from research.agent.llm.truncation import excerpt
 from research.agent.reasoner import Claim
@@ -32,12 +33,13 @@ def is_yes_no_model(spec: ModelSpec) -> bool:
 
 
 def _prompt_template(spec: ModelSpec) -> str:
+    """Return the prompt of a model; "" if it is not one of these models."""
     name = spec.name.lower().rpartition("/")[2]
     return next((text for prefix, text in PROMPT_TEMPLATES.items() if name.startswith(prefix)), "")
 
 
-async def judge_claim(claim: Claim, chat: Chat, emit: EventEmitter) -> ModelVerdict:
-    """Let such a model judge a claim.
+async def judge_yes_no(claim: Claim, chat: Chat, emit: EventEmitter) -> ModelVerdict:
+    """Let a model that answers only Yes or No judge a claim.
 
     Raises:
         ServiceError: the model did not answer, or answered neither Yes nor No.
@@ -45,7 +47,7 @@ async def judge_claim(claim: Claim, chat: Chat, emit: EventEmitter) -> ModelVerd
 
     def prompt(token_budget: int) -> Prompt:
         template = _prompt_template(chat.spec)
-        text = _one_line(claim.text)
+        text = one_line(claim.text)
         remaining = token_budget - estimate_tokens(template) - estimate_tokens(text)
         return Prompt("", template.format(document=" ".join(_document_parts(claim, remaining)), claim=text))
 
@@ -57,20 +59,16 @@ async def judge_claim(claim: Claim, chat: Chat, emit: EventEmitter) -> ModelVerd
 
 
 def _document_parts(claim: Claim, token_budget: int) -> Iterator[str]:
-    """Yield the passages that fit the budget, each after the heading of its source.
+    """Yield the cited excerpts that fit the budget, each after the titles of its source.
 
     Line breaks are removed, so that no passage can imitate the line of a claim.
     """
     query_words = word_weights(claim.text)
-    for _, passage, heading in claim.passages:
-        short_heading = _one_line(heading[:MAX_HEADING_CHARS])
+    for cited in claim.excerpts:
+        short_heading = one_line(cited.context_line.strip()[:MAX_HEADING_CHARS])
         token_budget -= estimate_tokens(short_heading) + 2
         if token_budget <= 0:
             return
-        part = excerpt(_one_line(passage.text), token_budget, query_words)
+        part = excerpt(one_line(cited.text), token_budget, query_words)
         token_budget -= estimate_tokens(part)
         yield f"{short_heading} {part}".strip()
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

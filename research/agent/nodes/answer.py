@@ -8,8 +8,9 @@ from datetime import datetime
 
 from research.agent.nodes.budget import LimitReason, RunEndedError
 from research.agent.nodes.context import RunContext
-from research.agent.nodes.section import assemble_report, run_once
+from research.agent.nodes.section import assemble_report, load_or_compute
 from research.agent.nodes.table import table_draft
+from research.agent.reasoner import ReasonerInput
 from research.citations.numbering import number_citations
 from research.citations.registry import collect_evidence
 from research.core.events import EventEmitter
@@ -73,21 +74,21 @@ async def compose_answer(
           attempt.
     """
     material, created_at = (*findings, *question.memory_findings), context.clock()
-    unwritten: LimitReason = ""
+    unwritten_reason: LimitReason = ""
     if plan.grid:
         draft = table_draft(plan.grid, cells, question.language)
     else:
-        args = question, plan, findings, context, emit, reflections, sections
-        draft, unwritten = await _write_draft(*args)
-    notices = (*context.budget.notices(question.language, unwritten), *_widened_search_notices(question, findings))
+        draft, unwritten_reason = await _write_draft(question, plan, findings, context, emit, reflections, sections)
+    limit_notices = context.budget.notices(question.language, unwritten_reason)
+    notices = (*limit_notices, *_widened_search_notices(question, findings))
     draft = draft.model_copy(update={"spans": (*notices, *draft.spans)})
-    earlier = [*plan.failures]
+    failures = [*plan.failures]
     if plan.grid:  # an unclear query is no failure of a cell, as other sources are searched
         findings = [finding for finding in findings if finding.reason not in ASKS_BACK]
     for round_ in sorted({f.task.round for f in findings} | {r.round for r in reflections}):
-        earlier += search_failures([f for f in findings if f.task.round == round_])
-        earlier += [f for r in reflections if r.round == round_ for f in r.failures]
-    answer = build_answer(question, draft, material, created_at, earlier)
+        failures += search_failures([f for f in findings if f.task.round == round_])
+        failures += [f for r in reflections if r.round == round_ for f in r.failures]
+    answer = build_answer(question, draft, material, created_at, failures)
     if plan.grid:
         answer = answer.model_copy(update={"cells": tuple(cells)})
     if draft.placeholder:
@@ -106,7 +107,8 @@ async def _write_draft(
 ) -> tuple[Draft, LimitReason]:
     """Let the reasoner write, and return the draft and the limit that prevented it, if any."""
     material = (*findings, *question.memory_findings)
-    reasoner, options, earlier_report = context.reasoner, context.options, context.earlier_report
+    reasoner, earlier_report = context.reasoner, context.earlier_report
+    inputs = ReasonerInput(question, context.options, emit, plan, material)
     try:
         async with context.budget.writing.enter():
             if plan.outline:
@@ -114,16 +116,16 @@ async def _write_draft(
                     preface = earlier_report.preface
                 else:
                     sections_fingerprint = fingerprint(*(s.model_dump_json() for s in sections))
-                    preface = await run_once(
+                    preface = await load_or_compute(
                         f"preface {sections_fingerprint}",
                         Draft,
-                        lambda: reasoner.write_preface(question, plan, sections, material, options, emit),
+                        lambda: reasoner.write_preface(inputs, sections),
                         context.step_results,
                     )
                 return assemble_report(plan, preface, sections, question.language, findings), ""
             if findings and all(finding.task.tool == SQL_TOOL for finding in findings):
                 return reasoner.quote_findings(question, plan, material), ""  # rows answer it
-            return await reasoner.write(question, plan, material, reflections, options, emit), ""
+            return await reasoner.write(inputs, reflections), ""
     except RunEndedError as ended:
         draft = reasoner.quote_findings(question, plan, material)
         if plan.outline and any(section.spans for section in sections):
@@ -133,11 +135,11 @@ async def _write_draft(
 
 
 def _widened_search_notices(question: Question, findings: Sequence[Finding]) -> Iterator[Span]:
-    """Yield notices on searches around a place that had to exceed the requested radius."""
+    """Yield a notice for each place around which a search had to exceed the requested radius."""
     widened = (f for f in findings if f.search_area and f.search_area.requested_radius)
     for finding in {f.search_area: f for f in widened}.values():
         if finding.provider == "offline" and not finding.evidence:
-            continue  # sample data prove no absence, as the finding states
+            continue  # the built-in sample of places is incomplete, as the finding states
         centre, language = finding.search_area, question.language
         assert centre is not None
         key = "answering.widened" if finding.evidence else "answering.nowhere"
@@ -182,7 +184,7 @@ def build_answer(
 
 
 def search_failures(findings: Sequence[Finding]) -> tuple[Failure, ...]:
-    """Return the failed searches, and failures beside successful ones. No result is no failure."""
+    """Return the failures of searches, including partial ones. A search without results has not failed."""
     failures: list[Failure] = []
     for finding in findings:
         failures += finding.failures

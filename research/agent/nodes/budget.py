@@ -3,10 +3,10 @@
 Four fifths of a limit are for searching. The rest is for the answer, but at least as much as the
 largest call so far. Running work is cancelled by closing its scope; finished results stay.
 
-A search counts as one, or as the number of queries that its service reports to have run and billed,
-which only its reply shows. So a search starts only if the limit leaves room for as many as the
-largest one of the same source so far. The limit can be exceeded only if searches that started
-together, or one larger than all before, report more than that; the answer then says so.
+A search counts as one, or as the number of queries that its service reports to have billed, which is
+known only from its reply. So a search is estimated as the largest one of its source so far, and
+starts only if the limit allows that many. If a search counts more than estimated, the limit is
+exceeded, and the answer says so.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class WorkScope:
 
 
 class RunBudget:
-    """The usage of one run, from the same usage events as the page. Belongs to the loop of the run.
+    """The usage of one run and its limits. It may be used only in the event loop of the run.
 
     A resumed run passes its earlier usage: the ids of the started searches, the usage of its calls,
     and the seconds that it worked.
@@ -101,7 +101,7 @@ class RunBudget:
         self._limits = options
         self._started_searches = Counter(started_searches)
         self._billed_searches: Counter[str] = Counter()
-        self._running_searches: Counter[str] = Counter()  # running, by source
+        self._running_searches: Counter[str] = Counter()  # by source
         self._largest_search: dict[str, int] = {}  # the largest count of a search, by source
         self._worked_seconds = worked_seconds
         self._timers: list[asyncio.TimerHandle] = []
@@ -121,18 +121,18 @@ class RunBudget:
     @property
     def search_block_reason(self) -> LimitReason:
         """The reason why no search may start; "" if one may."""
-        full = not self._has_search_budget(min(self._largest_search.values(), default=1))
-        return self.searching.closed_reason or ("searches" if full else "")
+        is_used_up = not self._has_search_budget(min(self._largest_search.values(), default=1))
+        return self.searching.closed_reason or ("searches" if is_used_up else "")
 
-    def _has_search_budget(self, searches: int) -> bool:
-        """Return whether the limit leaves room for a search that counts as `searches`.
+    def _has_search_budget(self, search_count: int) -> bool:
+        """Return whether the limit allows a search that counts as `search_count`.
 
-        Each running search is estimated as the largest of its source; the first search always
-        starts.
+        Each running search is estimated as the largest of its source. The first search is always
+        allowed.
         """
         limit, used = self._limits.searches, self.search_count
         pending = sum(n * (self._largest_search.get(s, 1) - 1) for s, n in self._running_searches.items())
-        return not limit or not used or used + pending + searches <= limit
+        return not limit or not used or used + pending + search_count <= limit
 
     @property
     def reflection_block_reason(self) -> LimitReason:
@@ -193,6 +193,7 @@ class RunBudget:
             self._schedule(limit - self._worked_seconds, self._end_run_time)
 
     def cancel_timers(self) -> None:
+        """Cancel the scheduled ends, when the run has ended."""
         for timer in self._timers:
             timer.cancel()
 
@@ -247,7 +248,7 @@ class RunBudget:
         self.searching.cancel()
         self.writing.cancel()
 
-    # Text
+    # Messages
 
     def describe_limit(self, reason: LimitReason, language: Language = "en") -> str:
         """Describe a limit in words; "" if the reason is no limit."""

@@ -15,20 +15,20 @@ from typing import TypeVar
 
 from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.context import RunContext
-from research.agent.nodes.section import run_once
-from research.agent.reasoner import CitationChecker, Claim, ClaimPassage
+from research.agent.nodes.section import load_or_compute
+from research.agent.reasoner import CitationChecker, Claim
 from research.citations.numbering import CitedAnswer, number_citations
 from research.citations.registry import EvidenceRegistry, collect_evidence
-from research.citations.repair import repair_spans
+from research.citations.repair import letters_only, repair_spans
 from research.citations.support import (
     STATUSES_FOR_MODEL,
     CheckedSentence,
     check_support,
-    cited_passages,
+    cited_excerpts,
     group_sentences,
     group_spans,
+    narrow_margin,
     sentence_key,
-    small_margin,
 )
 from research.core.events import CheckFinished, CheckStarted, EventEmitter
 from research.core.i18n import translator
@@ -48,14 +48,10 @@ from research.core.records import (
 )
 
 BATCH_SIZE = 12  # sentences in a call
-MAX_CALLS = 8  # of each kind; the sentences of single calls are limited to as many
+MAX_CALLS = 8  # per step; a step handles at most MAX_CALLS * BATCH_SIZE sentences
 _R = TypeVar("_R", bound=Record)
 
-_CALL_SPECIFIC_REASONS = (
-    "malformed",
-    "blocked",
-    "cut off",
-)  # failures that say nothing about the next call
+_CALL_SPECIFIC_REASONS = ("malformed", "blocked", "cut off")  # failures after which other calls may succeed
 
 
 @dataclass
@@ -67,9 +63,9 @@ class _CheckState:
     checker: CitationChecker
     context: RunContext
     emit: EventEmitter
-    rulings: dict[str, ModelVerdict]
+    verdicts: dict[str, ModelVerdict]  # by the key of the sentence
     failures: list[Failure]
-    skip_reason: str = ""  # why a sentence was not judged
+    skip_reason: str = ""  # why a sentence was not judged: a message id under "checking."
 
 
 async def check_answer(
@@ -98,10 +94,10 @@ async def check_answer(
     if claims:
         emit(CheckStarted(sentences=len(claims)))
         await _judge_claims(claims, state)
-    unchecked = sum(claim.key not in state.rulings for claim in claims)
+    unchecked = sum(claim.key not in state.verdicts for claim in claims)
     review = AnswerReview(
-        author=checker.author(options) if claims else "",
-        verdicts=tuple(state.rulings.values()),
+        author=checker.judging_model_name(options) if claims else "",
+        verdicts=tuple(state.verdicts.values()),
         unchecked=unchecked,
     )
     answer = answer.model_copy(update={"review": review})
@@ -113,28 +109,21 @@ async def check_answer(
 def _select_doubtful(sentences: Iterable[CheckedSentence], cited: CitedAnswer) -> list[CheckedSentence]:
     """Return the sentences that the rules doubt, then those with a small margin, smallest first."""
     cites = [sentence for sentence in sentences if sentence.numbers]
-    margins = [(small_margin(sentence, cited), sentence) for sentence in cites]
+    margins = [(narrow_margin(sentence, cited), sentence) for sentence in cites]
     narrow = [(margin, sentence) for margin, sentence in margins if margin is not None]
-    narrow.sort(key=lambda at: at[0])
+    narrow.sort(key=lambda pair: pair[0])
     return [s for s in cites if s.status in STATUSES_FOR_MODEL] + [sentence for _, sentence in narrow]
 
 
 def _to_claims(sentences: Iterable[CheckedSentence], cited: CitedAnswer) -> list[Claim]:
-    """Return sentences with their passages; repeated sentences are included once."""
+    """Return sentences with what they cite; repeated sentences are included once."""
     claims: dict[str, Claim] = {}
     for sentence in sentences:
         key = sentence_key(sentence, cited)
         nearest = (sentence.evidence, sentence.passage)
-        passages = [
-            ClaimPassage(
-                item.evidence.id,
-                item.passage.model_copy(update={"text": item.text}),
-                item.context_line.strip(),
-            )
-            for item in cited_passages(sentence, cited)
-        ]
-        passages.sort(key=lambda one: (one.evidence_id, one.passage.id) != nearest)
-        claims.setdefault(key, Claim(key, sentence.text, tuple(passages)))
+        excerpts = cited_excerpts(sentence, cited)
+        excerpts.sort(key=lambda excerpt: (excerpt.evidence.id, excerpt.passage.id) != nearest)
+        claims.setdefault(key, Claim(key, sentence.text, tuple(excerpts)))
     return list(claims.values())
 
 
@@ -150,10 +139,10 @@ async def _judge_claims(claims: Sequence[Claim], state: _CheckState) -> None:
         return await state.checker.judge_claims(state.question, batch, state.context.options, state.emit)
 
     keys = {claim.key for claim in claims}
-    size = 1 if state.checker.is_single_claim_only(state.context.options) else BATCH_SIZE
+    size = 1 if state.checker.is_limited_to_one_claim(state.context.options) else BATCH_SIZE
     for verdicts in await _run_batches("check", claims, ModelVerdicts, ask, state, size):
         state.failures += verdicts.failures
-        state.rulings |= {item.key: item for item in verdicts.verdicts if item.key in keys}
+        state.verdicts |= {item.key: item for item in verdicts.verdicts if item.key in keys}
 
 
 async def _run_batches(
@@ -179,13 +168,13 @@ async def _run_batches(
         async with slots:
             if is_unavailable:
                 return None
-            name = f"{step} {fingerprint(state.checker.author(state.context.options), *(c.key for c in batch))}"
+            name = f"{step} {fingerprint(state.checker.judging_model_name(state.context.options), *(c.key for c in batch))}"
             if state.context.step_results.load_result(name) is None and state.context.budget.extra_call_block_reason:
                 state.skip_reason = "room"
                 return None
             try:
                 async with state.context.budget.writing.enter():
-                    result = await run_once(name, output_type, lambda: ask(batch), state.context.step_results)
+                    result = await load_or_compute(name, output_type, lambda: ask(batch), state.context.step_results)
             except RunEndedError:
                 state.skip_reason = "room"
                 return None
@@ -228,19 +217,21 @@ async def _repair_answer(answer: Answer, repair_mode: str, state: _CheckState) -
 
 
 def _is_unsupported(sentence: CheckedSentence, cited: CitedAnswer, state: _CheckState) -> bool:
-    ruling = state.rulings.get(sentence_key(sentence, cited))
-    absent = sentence.status == "unsupported" and ruling and ruling.verdict == "absent"
-    return bool(absent) or sentence.status in ("none", "differs")
+    """Return whether a sentence is to be repaired: a doubt of the rules alone is not enough."""
+    verdict = state.verdicts.get(sentence_key(sentence, cited))
+    is_absent = sentence.status == "unsupported" and verdict is not None and verdict.verdict == "absent"
+    return is_absent or sentence.status in ("none", "differs")
 
 
 def _part_id(sentence: CheckedSentence, cited: CitedAnswer) -> str:
+    """Return the id of the part that a sentence belongs to; "" if it cites nothing."""
     return cited.spans[sentence.spans[0]].span.part if sentence.spans else ""
 
 
 async def _rewrite_sentences(
     sentences: Sequence[CheckedSentence], cited: CitedAnswer, state: _CheckState
 ) -> dict[int, str]:
-    """Return the model's versions of the sentences with citations, by their position."""
+    """Return the model's versions of the sentences with citations, by the index of the sentence."""
 
     async def ask(batch: Sequence[Claim]) -> RewrittenSentences:
         return await state.checker.rewrite_claims(state.question, batch, state.context.options, state.emit)
@@ -250,58 +241,52 @@ async def _rewrite_sentences(
     for rewritten in await _run_batches("rewrite", claims, RewrittenSentences, ask, state):
         state.failures += rewritten.failures
         texts |= dict(rewritten.texts)
-    places = {s.at: texts[key] for s in sentences if s.numbers and (key := sentence_key(s, cited)) in texts}
-    return {at: text for at, text in places.items() if any(char.isalnum() for char in text)}
+    new_texts = {s.at: texts[key] for s in sentences if s.numbers and (key := sentence_key(s, cited)) in texts}
+    return {index: text for index, text in new_texts.items() if letters_only(text)}
 
 
 async def _judge_rewritten(answer: Answer, rewritten: set[str], state: _CheckState) -> tuple[Answer, set[str]]:
     """Judge the rewritten sentences, drop those without support, and return the dropped ones."""
     cited = number_citations(answer, state.registry)
-    rewritten_by_key = {_alphanumeric(text): text for text in rewritten}
-    own_sentences = [
-        s
-        for s in (await asyncio.to_thread(check_support, cited)).sentences
-        if _alphanumeric(s.text) in rewritten_by_key
+    rewritten_by_key = {letters_only(text): text for text in rewritten}
+    rewritten_sentences = [
+        s for s in (await asyncio.to_thread(check_support, cited)).sentences if letters_only(s.text) in rewritten_by_key
     ]
-    await _judge_claims(_to_claims(_select_doubtful(own_sentences, cited), cited), state)
+    await _judge_claims(_to_claims(_select_doubtful(rewritten_sentences, cited), cited), state)
     assert answer.review is not None
-    review = answer.review.model_copy(update={"verdicts": tuple(state.rulings.values())})
+    review = answer.review.model_copy(update={"verdicts": tuple(state.verdicts.values())})
     answer = answer.model_copy(update={"review": review})
     cited = number_citations(answer, state.registry)
     judged = (await asyncio.to_thread(check_support, cited)).sentences
-    supported = {_alphanumeric(s.text) for s in judged if s.status in ("supported", "quoted")}
+    supported = {letters_only(s.text) for s in judged if s.status in ("supported", "quoted")}
     failed = {
-        s.at: "" for s in judged if _alphanumeric(s.text) in rewritten_by_key and _alphanumeric(s.text) not in supported
+        s.at: "" for s in judged if letters_only(s.text) in rewritten_by_key and letters_only(s.text) not in supported
     }
     if not failed:
         return answer, set()
-    dropped = {rewritten_by_key[_alphanumeric(s.text)] for s in judged if s.at in failed}
+    dropped = {rewritten_by_key[letters_only(s.text)] for s in judged if s.at in failed}
     _, answer = await asyncio.to_thread(_apply_changes, answer, cited, failed)
     return answer, dropped
 
 
-def _alphanumeric(text: str) -> str:
-    return "".join(char for char in text if char.isalnum())
-
-
 def _apply_changes(answer: Answer, cited: CitedAnswer, changes: dict[int, str]) -> tuple[set[int], Answer]:
-    """Return the positions of the sentences that could be changed, and the answer."""
+    """Change sentences of an answer; return the indices of those that could be changed, and the answer."""
     spans: list[Span] = []
     changed: set[int] = set()
-    at = 0
+    start = 0  # index of the group's first sentence
     for group in group_spans(cited):
         count = len(group_sentences(group))
-        local_changes = {index - at: new for index, new in changes.items() if at <= index < at + count}
+        local_changes = {index - start: new for index, new in changes.items() if start <= index < start + count}
         kept_spans = [item.span for item in group.spans]
         if local_changes and group.nodes:
             repaired = repair_spans(kept_spans, local_changes)
             kept_spans = list(repaired.spans)
-            changed |= {at + index for index in repaired.repaired_indices}
+            changed |= {start + index for index in repaired.repaired_indices}
         elif local_changes:  # a quote that is not verbatim is dropped
             kept_spans = []
-            changed |= {at + index for index in local_changes}
+            changed |= {start + index for index in local_changes}
         spans += kept_spans
-        at += count
+        start += count
     return changed, answer.model_copy(update={"spans": tuple(spans)})
 
 
@@ -309,6 +294,7 @@ def _apply_changes(answer: Answer, cited: CitedAnswer, changes: dict[int, str]) 
 
 
 def _add_review_notice(answer: Answer, state: _CheckState, claim_count: int) -> Answer:
+    """Add a notice and the failures of the check; drop a review without any result."""
     review = answer.review
     assert review is not None
     translate = translator(state.question.language, "checking.")

@@ -29,7 +29,7 @@ class Ledger(Protocol):
 
 
 class NoStepResults:
-    """A store of step results that keeps nothing."""
+    """A store of step results that stores nothing."""
 
     def load_result(self, step: str) -> str | None:
         return None
@@ -40,22 +40,22 @@ class NoStepResults:
 
 @dataclass(frozen=True)
 class RunContext:
-    """The helpers and limits of a run, created at each start and resumption. Times in seconds."""
+    """The helpers and limits of a run, created at each start and resumption."""
 
     reasoner: Reasoner
     sources: Mapping[str, Retriever]
     options: RunOptions
     ledger: Ledger
-    plan: Plan | None = None
-    memory: Memory = field(default_factory=Memory)
-    deadline_seconds: float = 30.0
-    delay_seconds: float = 0.0
+    plan: Plan | None = None  # approved, edited or continued; None to let the reasoner plan
+    memory: Memory = field(default_factory=Memory)  # of earlier turns
+    deadline_seconds: float = 30.0  # of each call of a search
+    delay_seconds: float = 0.0  # before each search
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     budget: RunBudget = field(default_factory=lambda: RunBudget(RunOptions()))
     step_results: StepResults = field(default_factory=NoStepResults)
     send_event: EventEmitter = ignore_event
     earlier_report: EarlierReport | None = None  # to be updated
     checker: CitationChecker | None = None  # of the answer's sentences
-    repair_mode: str = "off"
+    repair_mode: str = "off"  # of unsupported sentences: off, drop or rewrite
     clarification: str | None = None  # the user's answer; "" skips the question
     instructions: Callable[[], Sequence[str]] = lambda: ()  # received so far

@@ -9,30 +9,30 @@ from typing import Any
 from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.context import RunContext
 from research.agent.nodes.report_update import expected_ids
+from research.agent.reasoner import ReasonerInput
 from research.citations.registry import collect_evidence
 from research.core.events import EventEmitter
 from research.core.records import Finding, HeadlineTones, NewsCoverage, Plan, Question, Tone, fingerprint
-from research.sources.news.coverage import add_changes, apply_tones, build_coverage
-from research.sources.news.coverage import precompute_evidence as prepare
+from research.sources.news.coverage import add_changes, apply_tones, build_coverage, precompute_evidence
 
 CoverageBuilder = Callable[[Sequence[Finding]], Coroutine[Any, Any, NewsCoverage | None]]
-READ_AHEAD_DELAY_SECONDS = 0.03  # lets work that needs the finding go first
-READ_AHEAD_PAUSE_SECONDS = 0.002  # between two pieces of evidence
+PRECOMPUTE_DELAY_SECONDS = 0.03  # lets work that needs the finding go first
+PRECOMPUTE_PAUSE_SECONDS = 0.002  # between two pieces of evidence
 
 
-async def read_ahead(finding: Finding) -> None:
-    """Prepare the news of a finding while a model works, so that grouping it is quick."""
-    await asyncio.sleep(READ_AHEAD_DELAY_SECONDS)
+async def precompute_news(finding: Finding) -> None:
+    """Compute the features of a finding's news while a model works, so that grouping is quick."""
+    await asyncio.sleep(PRECOMPUTE_DELAY_SECONDS)
     for item in finding.evidence:
         if item.kind == "news":
-            prepare(item)
-            await asyncio.sleep(READ_AHEAD_PAUSE_SECONDS)
+            precompute_evidence(item)
+            await asyncio.sleep(PRECOMPUTE_PAUSE_SECONDS)
 
 
 class EarlyCoverage:
-    """The coverage of a report, begun when the last section has made its last search.
+    """The coverage of a report, computed while the last sections are still being written.
 
-    It is then ready soon after the texts of the sections.
+    Its computation begins when the last section has made its last search.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class EarlyCoverage:
             self._task = asyncio.create_task(self._build_after_delay(build))
 
     async def _build_after_delay(self, build: CoverageBuilder) -> NewsCoverage | None:
-        await asyncio.sleep(2 * READ_AHEAD_DELAY_SECONDS)  # the last texts go first
+        await asyncio.sleep(2 * PRECOMPUTE_DELAY_SECONDS)  # lets the last sections start their texts first
         return await build(self._all_findings)
 
     async def get_coverage(self, findings: Sequence[Finding], build: CoverageBuilder) -> NewsCoverage | None:
@@ -57,6 +57,7 @@ class EarlyCoverage:
         return await build(findings)
 
     def cancel(self) -> None:
+        """Cancel the computation, if it has begun."""
         if self._task:
             self._task.cancel()
 
@@ -73,8 +74,8 @@ async def cover_news(
 ) -> NewsCoverage | None:
     """Group the news of the findings into stories, with the changes since an earlier report.
 
-    Return None if there are no news. Tones stay rough if no model judges them or the budget forbids
-    it. Tones of the earlier report are kept.
+    Return None if there is no news. Tones stay a rough count of words if no model judges them or the
+    budget forbids it. Tones of the earlier report are kept.
     """
     now, earlier, step_results = context.clock(), context.earlier_report, context.step_results
     coverage = build_coverage(collect_evidence([*question.memory_findings, *findings]), now)
@@ -105,20 +106,20 @@ async def cover_news(
         return coverage
     step = f"tones {fingerprint(*headlines)}"  # for exactly these headlines
     if (saved := step_results.load_result(step)) is not None:
-        return _apply_tones(coverage, headlines, HeadlineTones.model_validate_json(saved))
+        return _add_tones(coverage, headlines, HeadlineTones.model_validate_json(saved))
     try:
         async with context.budget.searching.enter():
-            tones = await context.reasoner.judge_tones(question, headlines, context.options, emit)
+            tones = await context.reasoner.judge_tones(ReasonerInput(question, context.options, emit), headlines)
     except RunEndedError as ended:
         context.budget.record_skip(ended.reason)
         return coverage
     if tones.author and not tones.failures:
         await step_results.save_result(step, tones.model_dump_json())
-    return _apply_tones(coverage, headlines, tones)
+    return _add_tones(coverage, headlines, tones)
 
 
-def _apply_tones(coverage: NewsCoverage, headlines: Sequence[str], tones: HeadlineTones) -> NewsCoverage:
-    """Return the coverage with the tones of some of its headlines."""
+def _add_tones(coverage: NewsCoverage, headlines: Sequence[str], tones: HeadlineTones) -> NewsCoverage:
+    """Add the tones of some headlines to a coverage; the other headlines keep theirs."""
     by_headline = dict(zip(headlines, tones.tones, strict=False))
     all_tones = tuple(by_headline.get(story.headline) for story in coverage.stories)
     author = tones.author or coverage.author

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import date
 from itertools import count
@@ -9,7 +10,7 @@ from typing import Any
 
 from research.agent.nodes.question import clean_question
 from research.agent.nodes.question_urls import add_question_urls, keep_known_urls
-from research.agent.reasoner import Reasoner
+from research.agent.reasoner import Reasoner, ReasonerInput
 from research.core.events import EventEmitter
 from research.core.i18n import message
 from research.core.records import Draft, Part, Plan, Question, Report, RunOptions, Task
@@ -21,12 +22,13 @@ async def make_plan(question: Question, reasoner: Reasoner, options: RunOptions,
 
     A plan always has a task, so that no run ends without an answer.
     """
+    inputs = ReasonerInput(question, options, emit)
     if options.table:
-        table = await reasoner.plan_table(question, options, emit)
+        table = await reasoner.plan_table(inputs)
         return table if table.grid else _limit_plan(table, question, options)
     if options.sections:
-        return _limit_outline(await reasoner.plan_report(question, options, emit), question, options)
-    plan = await reasoner.plan(question, options, emit)
+        return _limit_outline(await reasoner.plan_report(inputs), question, options)
+    plan = await reasoner.plan(inputs)
     return plan if isinstance(plan, Draft) else _limit_plan(plan, question, options)
 
 
@@ -126,7 +128,7 @@ def build_edited_plan(rows: Iterable[PlanRow | DatedPlanRow], original: Plan) ->
     is_shared = has_shared_tasks(original)
     parts: list[Part] = []
     tasks: list[Task] = []
-    names = {p.subject: t.subject for p in original.parts for t in original.tasks if t.part == p.id}
+    names_by_subject = {p.subject: t.subject for p in original.parts for t in original.tasks if t.part == p.id}
     original_tasks = {(task.query, task.source): task for task in original.tasks}
     requires_names = not original.tasks or any(task.subject for task in original.tasks)
     for subject, text, query, source, *search_options in rows:
@@ -135,16 +137,16 @@ def build_edited_plan(rows: Iterable[PlanRow | DatedPlanRow], original: Plan) ->
             continue
         part = next((p for p in parts if (p.subject, p.text) == (subject, text)), None)
         if part is None and not (is_shared and subject == text == ""):
-            taken = len(original.parts) if is_shared else 0
-            part = Part(id=f"p{taken + len(parts) + 1}", subject=subject, text=text or query)
+            original_count = len(original.parts) if is_shared else 0
+            part = Part(id=f"p{original_count + len(parts) + 1}", subject=subject, text=text or query)
             parts.append(part)
-        required = names.get(subject, (subject,) if subject and requires_names else ())
+        required_names = names_by_subject.get(subject, (subject,) if subject and requires_names else ())
         task = Task(
             id=f"1.{len(tasks) + 1}",
             source=source,
             query=query,
             part=part.id if part else "",
-            subject=required,
+            subject=required_names,
             purpose="edited",
         )
         tasks.append(_set_search_options(task, search_options, original_tasks.get((query, source))))
@@ -176,19 +178,19 @@ def _build_edited_outline(rows: Iterable[PlanRow | DatedPlanRow], original: Plan
     ids = {part.subject: part.id for part in reversed(original.parts)}
     free_ids = (id_ for n in count(1) if (id_ := f"s{n}") not in ids.values())
     original_tasks = {(task.part, task.query, task.source): task for task in original.tasks}
-    names = {task.part: task.subject for task in original.tasks}
+    names_by_part = {task.part: task.subject for task in original.tasks}
     texts: dict[str, str] = {}
     tasks_by_title: dict[str, list[Task]] = {}
-    last = ""
+    last_title = ""
     for title, text, query, source, *search_options in rows:
         text, query = text.strip(), query.strip()
-        last = title = " ".join(title.split()) or last or " ".join((query or text).split())
+        last_title = title = " ".join(title.split()) or last_title or " ".join((query or text).split())
         if not title:
             continue
         texts[title] = texts.get(title) or text
         part = ids.get(title) or ids.setdefault(title, next(free_ids))
         original_task = original_tasks.get((part, query, source))
-        task = Task(id="", source=source, query=query, part=part, subject=names.get(part, ()))
+        task = Task(id="", source=source, query=query, part=part, subject=names_by_part.get(part, ()))
         task = _set_search_options(
             task.model_copy(update={"purpose": original_task.purpose if original_task else "edited"}),
             search_options,
@@ -222,40 +224,40 @@ def _is_same_outline(parts: Sequence[Part], tasks: Sequence[Task], original: Pla
 
 
 def has_shared_tasks(plan: Plan) -> bool:
-    """Return whether no task belongs to a part, as in the plans of models."""
+    """Return whether the tasks of a plan serve all its parts together, as in the plans of models."""
     return bool(plan.tasks) and not any(task.part for task in plan.tasks)
 
 
 def _is_unchanged(parts: Sequence[Part], tasks: Sequence[Task], original: Plan) -> bool:
     """Return whether the edited plan equals the original one, which has additional fields."""
-    questions = [(part.subject, part.text) for part in parts]
-    return questions == [(part.subject, part.text) for part in original.parts] and {
-        _search_key(task) for task in tasks
-    } == {_search_key(task) for task in original.tasks}
+    has_same_parts = [(p.subject, p.text) for p in parts] == [(p.subject, p.text) for p in original.parts]
+    return has_same_parts and set(map(_edited_fields, tasks)) == set(map(_edited_fields, original.tasks))
 
 
-def _search_key(task: Task) -> tuple[object, ...]:
+def _edited_fields(task: Task) -> tuple[object, ...]:
+    """Return the fields of a task that a user can edit."""
     return task.query, task.source, task.tool, task.start, task.end
 
 
 def _unique_tasks(tasks: Iterable[Task]) -> list[Task]:
+    """Keep the first of equal tasks, at the position of the last one."""
     return list({task.key: task for task in reversed(list(tasks))}.values())[::-1]
 
 
 def limit_tasks(tasks: Sequence[Task], options: RunOptions, known_keys: Iterable[str]) -> tuple[Task, ...]:
-    """Return the new tasks of chosen sources, at most `queries` each.
+    """Return the new tasks of the run's sources, at most `options.queries` for each source.
 
     A local source may have more (`Source.max_queries`). Tasks in `known_keys` are dropped.
     """
     seen = set(known_keys)
-    count: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     limited: list[Task] = []
     for task in tasks:
         if task.source not in options.sources or task.key in seen:
             continue
-        if count.get(task.source, 0) >= registry.get_source(task.source).max_queries(options.queries):
+        if counts[task.source] >= registry.get_source(task.source).max_queries(options.queries):
             continue
         seen.add(task.key)
-        count[task.source] = count.get(task.source, 0) + 1
+        counts[task.source] += 1
         limited.append(task)
     return tuple(limited)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from research.agent.nodes.plan import limit_tasks
 from research.agent.nodes.question_urls import keep_known_urls
-from research.agent.reasoner import Reasoner
+from research.agent.reasoner import Reasoner, ReasonerInput
 from research.core.events import EventEmitter
 from research.core.records import Finding, Plan, Question, Reflection, RunOptions
 
@@ -22,7 +22,7 @@ async def reflect_on_findings(
 ) -> Reflection:
     """Return the reflection after a round, with follow-ups that are new and within the limits."""
     material = (*question.memory_findings, *findings)
-    reflection = await reasoner.reflect(question, plan, material, options, round_, emit)
+    reflection = await reasoner.reflect(ReasonerInput(question, options, emit, plan, material), round_)
     if reflection.sufficient:
         return reflection.model_copy(update={"follow_ups": ()})
     known_keys = [finding.task.key for finding in findings]

@@ -8,7 +8,7 @@ anything twice and no text is paid for twice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from functools import cached_property
 
 from research.core.records import (
@@ -23,17 +23,14 @@ from research.core.records import (
     Span,
     Task,
 )
+from research.sources.news.search_tools import NEWS_TOOLS
 
-TOOL_WINDOWS = {  # periods of the tools that search back from today
-    "search_news_last_24_hours": timedelta(days=1),
-    "search_news_last_week": timedelta(days=7),
-}
 BY_DATE_TOOL = "search_news_by_date"
 HEADING_PREFIX = "\n\n## "  # precedes the title of a section
 
 
 class EarlierReport:
-    """The report that is updated."""
+    """The report that a run updates."""
 
     def __init__(self, report: Report, predecessors: Iterable[Report] = ()) -> None:
         """Take the report, and the reports that it updated itself."""
@@ -73,6 +70,7 @@ class EarlierReport:
         return updated
 
     def is_new(self, item: Evidence) -> bool:
+        """Return whether evidence was not known to the report, or was published anew since."""
         earlier_item = self.known_evidence.get(item.id)
         if earlier_item is None:
             return True
@@ -125,18 +123,19 @@ def repeat_outline(report: Report, today: date) -> Plan | None:
 
 def expected_ids(report: Report, findings: Sequence[Finding], now: datetime) -> frozenset[str]:
     """Return the ids of evidence that the repeated searches should find if it still exists."""
-    repeated = {_search_key(f.task) for f in findings if not f.has_failed}
+    repeated = {_repetition_key(f.task) for f in findings if not f.has_failed}
     ids: set[str] = set()
     for finding in report.findings:
-        if _search_key(finding.task) not in repeated:
+        if _repetition_key(finding.task) not in repeated:
             continue
-        window = TOOL_WINDOWS.get(finding.task.tool)
-        since = (now - window).date() if window else date.min
+        tool = NEWS_TOOLS.get(finding.task.tool)
+        since = (now - tool.lookback).date() if tool and tool.lookback else date.min
         ids.update(item.id for item in finding.evidence if (item.published or date.max) >= since)
     return frozenset(ids)
 
 
-def _search_key(task: Task) -> tuple[str, str, str]:
+def _repetition_key(task: Task) -> tuple[str, str, str]:
+    """Return a key that is equal for a search and its repetition, whatever their periods."""
     return task.source, task.query, task.tool
 
 

@@ -16,6 +16,7 @@ from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.context import RunContext
 from research.agent.nodes.question_urls import keep_known_urls
 from research.agent.nodes.report_update import HEADING_PREFIX
+from research.agent.reasoner import ReasonerInput
 from research.core.events import EventEmitter, SectionAdvanced
 from research.core.i18n import message
 from research.core.records import (
@@ -51,8 +52,10 @@ async def write_section(
 
     A section of an earlier report is kept if nothing new is found. Each of at most
     `options.reflections` rounds of reflection adds at most `options.queries` tasks. If the budget
-    forbids a step, the section stays as it is. `on_searched` receives the findings when no further
-    search will follow, possibly twice.
+    forbids a step, the section stays as it is.
+
+    `on_searched` receives the findings once no further search will follow: before the text of the
+    last possible round is written, and again at the end.
     """
     options, earlier, now = context.options, context.earlier_report, context.clock()
     section = earlier.section(part_id) if earlier else ReportSection(part=part_id)
@@ -70,51 +73,50 @@ async def write_section(
         try:
             emit(SectionAdvanced(part=part_id, step="writing", round=round_))
             step = _step_name(f"{part_id} text {round_}", section, plan, material)
-            write = partial(context.reasoner.write_section, question, plan, section, material, options, emit)
+            inputs = ReasonerInput(question, options, emit, plan, material)
+            write = partial(context.reasoner.write_section, inputs, section)
             scope = context.budget.writing
-            section = await run_once(step, ReportSection, partial(scope.run, write), context.step_results)
+            section = await load_or_compute(step, ReportSection, partial(scope.run, write), context.step_results)
             if round_ == options.reflections:
                 break
             emit(SectionAdvanced(part=part_id, step="reflecting", round=round_))
             step = _step_name(f"{part_id} judgement {round_}", section, plan, material)
-            args = question, plan, section, material, options, round_ + 1, emit
-            judge, scope = partial(context.reasoner.reflect_on_section, *args), context.budget.searching
-            reflection = await run_once(step, Reflection, partial(scope.run, judge), context.step_results)
+            judge = partial(context.reasoner.reflect_on_section, inputs, section, round_ + 1)
+            scope = context.budget.searching
+            reflection = await load_or_compute(step, Reflection, partial(scope.run, judge), context.step_results)
         except RunEndedError as ended:
             context.budget.record_skip(ended.reason)
             break
-        section = section.model_copy(
-            update={
-                "rounds": round_ + 1,
-                "gap": reflection.gap,
-                "failures": (*section.failures, *reflection.failures),
-            }
-        )
+        failures = (*section.failures, *reflection.failures)
+        update = {"rounds": round_ + 1, "gap": reflection.gap, "failures": failures}
+        section = section.model_copy(update=update)
         follow_ups = [keep_known_urls(task, question) for task in reflection.follow_ups]
         tasks = select_new_tasks(follow_ups, findings, options)
         if reflection.sufficient or not tasks:
             break
     on_searched(findings)
-    cites = _count_citations(section)
+    cites = sum(bool(span.references) for span in section.spans)
     emit(SectionAdvanced(part=part_id, step="done", round=section.rounds, cites=cites, kept=section.carried_over))
     return section, findings
 
 
 def _step_name(name: str, section: ReportSection, plan: Plan, findings: Sequence[Finding]) -> str:
-    """Return the name of a step, which depends on the section's content and successful searches."""
+    """Return the key of a step's result; it depends on the section's topic and successful searches."""
     texts = [text for p in plan.parts if p.id == section.part for text in (p.subject, p.text)]
     succeeded = sorted({f.task.key for f in findings if not f.has_failed})
     return f"{name} {fingerprint(*texts, *succeeded)}"
 
 
-async def run_once(step: str, output_type: type[_R], ask: Callable[[], Awaitable[_R]], step_results: StepResults) -> _R:
+async def load_or_compute(
+    step: str, output_type: type[_R], compute: Callable[[], Awaitable[_R]], step_results: StepResults
+) -> _R:
     """Return the saved result of a step, or compute and save it.
 
     Results with failures are not saved, so that a resumed run tries again.
     """
     if (saved := step_results.load_result(step)) is not None:
         return output_type.model_validate_json(saved)
-    result = await ask()
+    result = await compute()
     if not getattr(result, "failures", ()):
         await step_results.save_result(step, result.model_dump_json())
     return result
@@ -137,7 +139,7 @@ def assemble_report(
     for part in plan.parts:
         section = by_part.get(part.id, ReportSection(part=part.id))
         if len(plan.parts) > 1 or not any(span.kind == "heading" for span in section.spans):
-            title = f"{HEADING_PREFIX}{heading_text(part.subject)}\n\n"
+            title = f"{HEADING_PREFIX}{escape_heading(part.subject)}\n\n"
             spans.append(Span(kind="text", text=title, part=part.id))
         outcome = _search_outcome([f for f in findings if f.task.part == part.id])
         explanation = message(f"unwritten.{outcome}", language)
@@ -153,13 +155,14 @@ def assemble_report(
 
 
 def _search_outcome(findings: Sequence[Finding]) -> str:
+    """Return the outcome of searches as the end of a message id: empty, failed or other."""
     reasons = {finding.reason for finding in findings}
     if not reasons or reasons & {None, "left out"}:
         return "other"
     return "empty" if reasons == {"empty"} else "failed"
 
 
-def heading_text(title: str) -> str:
+def escape_heading(title: str) -> str:
     """Escape a title, possibly from a model, as the one-line text of a Markdown heading."""
     return re.sub(r"([\\`*_\[\]<>|#@])", r"\\\1", " ".join(title.split()))
 
@@ -172,7 +175,3 @@ def select_new_tasks(tasks: Sequence[Task], findings: Sequence[Finding], options
         if task.source in options.sources and task.key not in seen:
             new_tasks.setdefault(task.key, task)
     return list(new_tasks.values())[: options.queries]
-
-
-def _count_citations(section: ReportSection) -> int:
-    return sum(bool(span.references) for span in section.spans)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from research.agent.nodes.budget import RunEndedError
 from research.agent.nodes.context import RunContext
-from research.agent.reasoner import Reasoner
+from research.agent.nodes.section import SearchFunction
+from research.agent.reasoner import Reasoner, ReasonerInput
 from research.agent.table_spans import table_spans
 from research.citations.markdown_parser import escape_table_cell
 from research.core.events import CellFilled, EventEmitter, RowAdvanced
@@ -24,7 +25,6 @@ from research.core.records import (
     Cell,
     Column,
     Draft,
-    Failure,
     Finding,
     Grid,
     Language,
@@ -42,7 +42,6 @@ from research.tables.column_values import CHECKED_STATUSES
 from research.tables.formatting import format_cell, format_column_heading
 
 SAMPLE_ROWS = 20  # rows whose searches are counted for an estimate
-SearchFunction = Callable[[Task], Awaitable[Finding]]
 
 
 def source_tiers(column: Column, options: RunOptions) -> list[tuple[str, ...]]:
@@ -86,7 +85,7 @@ async def fill_row(
     await filler.restore_cells()
     for tier in range(max((len(source_tiers(c, context.options)) for c in grid.columns), default=0)):
         await filler.search_tier(tier)
-    cells = [filler.cells.get(c.id) or filler.not_found_cell(c) for c in grid.columns]
+    cells = [filler.cells.get(c.id) or filler.empty_cell(c, "not found") for c in grid.columns]
     counts = Counter(cell.missing_reason or "filled" for cell in cells)
     filled_count = counts["filled"] + counts["differs"]
     emit(RowAdvanced(row=row.id, step="done", filled=filled_count, cells=len(cells)))
@@ -94,6 +93,8 @@ async def fill_row(
 
 
 class _RowFiller:
+    """The work on one row: its cells so far, and the findings of its searches by task key."""
+
     def __init__(
         self,
         row: Row,
@@ -112,7 +113,7 @@ class _RowFiller:
     def _step_name(self, column: Column, tier: int) -> str:
         """Return the name under which a cell is saved; it depends on query and sources."""
         query = column.model_dump_json(exclude={"id", "name"} if column.question else {"id"})
-        # Only tiers so far: a table with more sources can continue from this result.
+        # The key names the sources up to this tier only, so that a table with more tiers reuses the result.
         sources = source_tiers(column, self.context.options)[: tier + 1]
         key_parts = (self.row.name, self.row.qualifier, query, repr(sources), self.question.language)
         return f"cell {fingerprint(*key_parts)}"
@@ -122,9 +123,8 @@ class _RowFiller:
         for column in self.grid.columns:
             for tier in reversed(range(len(source_tiers(column, self.context.options)))):
                 if (cell := await self._load_cell(column, tier)) and cell.readings:
-                    self.cells[column.id] = cell
                     await self._search_columns(tier, [column])
-                    self._emit_cell(cell)
+                    self._set_cell(cell)
                     break
 
     async def _load_cell(self, column: Column, tier: int) -> Cell | None:
@@ -158,7 +158,7 @@ class _RowFiller:
             elif any(finding.evidence for finding in findings_by_column[column.id]):
                 unread.append(column)
             else:
-                cell = self._empty_cell(column, *_missing_reason(findings_by_column[column.id]))
+                cell = self.empty_cell(column, *_missing_reason(findings_by_column[column.id]))
                 if cell.missing_reason == "not found":
                     await self._save_cell(column, tier, cell)
                 self._set_cell(cell)
@@ -195,13 +195,12 @@ class _RowFiller:
         context = self.context
         try:
             async with context.budget.writing.enter():
-                cells = await context.reasoner.extract_cells(
-                    self.question, self.row, columns, findings, context.options, self.emit
-                )
+                inputs = ReasonerInput(self.question, context.options, self.emit, findings=findings)
+                cells = await context.reasoner.extract_cells(inputs, self.row, columns)
         except RunEndedError as ended:
             context.budget.record_skip(ended.reason)
             for column in columns:
-                self._set_cell(self._empty_cell(column, "limit"))
+                self._set_cell(self.empty_cell(column, "limit"))
             return
         now = context.clock()
         for column, cell in zip(columns, cells, strict=True):
@@ -215,24 +214,18 @@ class _RowFiller:
 
     def _set_cell(self, cell: Cell) -> None:
         self.cells[cell.column] = cell
-        self._emit_cell(cell)
-
-    def _emit_cell(self, cell: Cell) -> None:
         self.emit(CellFilled(cell=cell))
 
-    def _empty_cell(self, column: Column, missing_reason: MissingReason, error_message: str = "") -> Cell:
+    def empty_cell(self, column: Column, missing_reason: MissingReason, error_message: str = "") -> Cell:
+        """Return a cell without a reading."""
         now = self.context.clock()
         return Cell(
             row=self.row.id, column=column.id, missing_reason=missing_reason, message=error_message, created=now
         )
 
-    def not_found_cell(self, column: Column) -> Cell:
-        """Return the empty cell of a column that has none of the run's sources."""
-        return self._empty_cell(column, "not found")
-
 
 def _missing_reason(findings: Sequence[Finding]) -> tuple[MissingReason, str]:
-    """Return the reason why searches found nothing, and an error message."""
+    """Return the reason why searches found nothing, and the message of a failure; "" if there is none."""
     if any(finding.reason == "left out" for finding in findings):
         return "limit", ""
     failures = [f for f in findings if f.reason not in (None, "empty", *ASKS_BACK)]
@@ -262,10 +255,11 @@ def table_draft(grid: Grid, cells: Sequence[Cell], language: Language) -> Draft:
     )
     spans = table_spans([format_column_heading(c, c.unit, language) for c in grid.columns], rows)
     generated = (span.model_copy(update={"generated": True}) for span in spans)
+    unique_failures = {failure.model_dump_json(): failure for cell in cells for failure in cell.failures}
     return Draft(
         spans=(*generated, *_missing_cell_notices(cells, language)),
         author=next((cell.author for cell in cells if cell.author), message("draft.nobody", language)),
-        failures=_unique_failures(failure for cell in cells for failure in cell.failures),
+        failures=tuple(unique_failures.values()),
     )
 
 
@@ -289,7 +283,3 @@ def _missing_cell_notices(cells: Sequence[Cell], language: Language) -> Iterator
     for reason, n in counts.items():
         text += " " + message(f"tabled.{reason}", language, n=n)
     yield Span(kind="notice", text=text)
-
-
-def _unique_failures(failures: Iterator[Failure]) -> tuple[Failure, ...]:
-    return tuple({f.model_dump_json(): f for f in failures}.values())

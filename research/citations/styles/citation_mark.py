@@ -13,12 +13,16 @@ MarkStyle = Literal[
     "references", "tokens",
 ]  # fmt: skip
 
+TEXT_BEFORE_YEAR = "\x00"
+
 
 @dataclass(frozen=True)
 class CitationMark:
     """A citation: its target, its range in the text, and its style.
 
-    A mark that `needs_entry` counts only if its target exists: x² is no citation.
+    `id` is the number, label or key of the target; "" for a plain link. For an author it is
+    "names|year", with `TEXT_BEFORE_YEAR` and the text before the year if only the year is in brackets.
+    A mark that `needs_entry` counts only if a list has an entry for it: x² is no citation.
     """
 
     kind: MarkKind

@@ -13,7 +13,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from research import data
-from research.citations.styles.citation_mark import LOCATOR, CitationMark, MalformedMark, MarkStyle, parse_numbers
+from research.citations.styles.citation_mark import (
+    LOCATOR,
+    TEXT_BEFORE_YEAR,
+    CitationMark,
+    MalformedMark,
+    MarkStyle,
+    parse_numbers,
+)
 from research.citations.styles.parsed_report import BracketPair, MarkdownLink, ParsedReport
 from research.citations.styles.source_lists import SOURCE_WORDS, SourceLists
 from research.citations.styles.superscripts import SuperscriptFinder
@@ -74,8 +81,7 @@ _NOT_AUTHOR = re.compile(rf"(?:{data.words('reports')['before a year']})\b\.?", 
 
 
 class CitationMarks:
-    """Citations of a report's text in order, malformed marks, and bracketed numbers of other
-    kinds."""
+    """Citations of a report's text in order, malformed citations, and bracketed numbers of other kinds."""
 
     def __init__(self, report: ParsedReport, lists: SourceLists) -> None:
         self._report, self._lists = report, lists
@@ -128,7 +134,7 @@ class CitationMarks:
                 merged.append((start, end))
         return merged
 
-    # What only looks like a citation
+    # Tokens of search tools, which cite nothing
 
     def _find_tokens(self) -> Iterator[CitationMark]:
         for match in _TOOL_TOKEN.finditer(self._text):
@@ -151,14 +157,14 @@ class CitationMarks:
 
     def _parse_link(self, link: MarkdownLink, words: str) -> Iterator[CitationMark]:
         content = re.sub(r"[\[\]［］【】\s*_~`^]", "", words)
-        sharp = link.url.startswith("#")
+        is_fragment = link.url.startswith("#")
         if re.fullmatch(r"\d{1,3}", content):
-            needs_entry = sharp and "[" not in words and "^" not in self._text[link.start - 1 : link.start + 2]
-            span, url = (link.start, link.end), "" if sharp else link.url
+            needs_entry = is_fragment and "[" not in words and "^" not in self._text[link.start - 1 : link.start + 2]
+            span, url = (link.start, link.end), "" if is_fragment else link.url
             yield CitationMark("number", str(int(content)), *span, "numbered", url, needs_entry=needs_entry)
         elif PROMPT_ID.fullmatch(link.url):
             yield CitationMark("note", link.url, link.start, link.end, "tokens")
-        elif not sharp and link.url and not link.url.lower().startswith(("mailto:", "tel:")):
+        elif not is_fragment and link.url and not link.url.lower().startswith(("mailto:", "tel:")):
             yield CitationMark("link", "", link.start, link.end, "links", link.url)
 
     # Brackets
@@ -235,7 +241,7 @@ class CitationMarks:
         return [CitationMark("number", number, bracket.start, bracket.end, style) for number in dict.fromkeys(numbers)]
 
     def _is_not_citation(self, bracket: BracketPair, numbers: list[str], following: str) -> bool:
-        """Return whether numbers, some without a source, are an index, an interval or a year."""
+        """Return whether bracketed numbers are an index, an interval or a year. Some have no source."""
         line = self._text[max(0, bracket.start - 40) : bracket.start].rpartition("\n")[2]
         if "0" in numbers or any(len(n) == 4 and n not in self._entry_numbers for n in numbers):
             return True
@@ -271,18 +277,18 @@ class CitationMarks:
                 return []
             self.malformed.append(MalformedMark("placeholder", bracket.start, bracket.end))
             return [CitationMark("note", words, bracket.start, bracket.end, "tokens")]
-        if self._entry_labels and _LABEL.fullmatch(words) and before.strip() and self._is_like_label(words):
+        if self._entry_labels and _LABEL.fullmatch(words) and before.strip() and self._resembles_label(words):
             return [CitationMark("label", words, bracket.start, bracket.end, "labels")]
         parts = [part.strip() for part in re.split("[,;，；、]", words)]
-        if len(parts) > 1 and all(part in self._entry_labels or self._is_like_label(part) for part in parts):
+        if len(parts) > 1 and all(part in self._entry_labels or self._resembles_label(part) for part in parts):
             return [CitationMark("label", part, bracket.start, bracket.end, "labels") for part in parts]
         if bracket.opener == "[" and len(words) <= 120 and (cite := match_author_year(words)):
             key = f"{cite['names']}|{cite['year']}"
             return [CitationMark("author", key, bracket.start, bracket.end, "author-year", needs_entry=True)]
         return []
 
-    def _is_like_label(self, label: str) -> bool:
-        """Return whether a label resembles those of the list: S7 resembles S1 and S2."""
+    def _resembles_label(self, label: str) -> bool:
+        """Return whether a label has the form of those in the lists: S7 resembles S1 and S2."""
         return bool(re.search(r"\d", label)) and _label_stem(label) in self._label_stems
 
     def _is_broken_link(self, bracket: BracketPair, bracket_text: str) -> bool:
@@ -299,7 +305,7 @@ class CitationMarks:
         )
 
     def _is_unclosed_link(self, bracket: BracketPair) -> bool:
-        """Return whether the address behind a bracket is never closed: [text](https://a.org."""
+        """Return whether the round bracket around a link's address is not closed: [text](https://a.org."""
         opened = bracket.opener == "[" and _UNCLOSED_TARGET.match(self._text, bracket.end)
         return bool(opened) and not self._report.match_target(bracket.end)
 
@@ -319,7 +325,7 @@ class CitationMarks:
         for match in _YEAR_IN_PARENTHESES.finditer(self._text):
             if not self._lists.contains(match.start()):
                 before = self._text[max(0, match.start() - 80) : match.start()].replace("\n", " ")
-                key = f"\x00{before.strip()}|{match[1]}"
+                key = f"{TEXT_BEFORE_YEAR}{before.strip()}|{match[1]}"
                 yield CitationMark("author", key, *match.span(), "author-year", needs_entry=True)
 
     def _find_keys(self) -> Iterator[CitationMark]:

@@ -104,13 +104,14 @@ class ParsedReport:
         return bisect_right(self.line_starts, offset)
 
     def line_text(self, line: MarkdownLine) -> str:
+        """Return the prose of a line, with everything else blanked."""
         return self.prose[line.start : line.end]
 
     def match_target(self, offset: int) -> re.Match[str] | None:
         """Match an address in round brackets at an offset."""
         return _LINK_TARGET.match(self.prose, offset)
 
-    # What is no prose
+    # Blanking of everything but prose
 
     def _blank_non_prose(self) -> str:
         text = _blank_out(self.front_matter) + self.source[len(self.front_matter) :]
@@ -253,8 +254,7 @@ def _blank_formula(match: re.Match[str]) -> str:
 
 
 def _unescape_bracket(match: re.Match[str]) -> str:
-    """Replace an escaped bracket by a citation if it holds numbers; otherwise blank it as a
-    formula."""
+    """Replace an escaped bracket with numbers by a citation; blank any other, as it is a formula."""
     if _NUMBER_LIST.fullmatch(match[1]):
         return f" [{match[1]} ]"
     return _blank_out(match[0])

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal
+from typing import Literal, cast
 
 from research import data
 from research.citations.styles.parsed_report import MarkdownLine, MarkdownLink, ParsedReport
@@ -18,6 +18,8 @@ from research.citations.styles.web_addresses import ADDRESS, trim_address
 from research.core.text.numbers import HAN_NUMERALS
 
 EntryKind = Literal["number", "footnote", "label", "plain", "link"]
+# A list of cited sources; one whose heading may as well stand above remarks; one of further reading.
+ListKind = Literal["name", "weak", "further"]
 
 _DECORATION = re.compile(
     r"^(?:[\s*_#>:：.、·•|【】\[\]〔〕]|\d{1,2}(?:\.\d{1,2}){0,3}[.、)）]?\s|"
@@ -102,7 +104,10 @@ class SourceList:
 
 
 class SourceLists:
-    """All lists and definitions of a report; `list_lines` are their line numbers."""
+    """All lists of sources, footnotes and link definitions of a report.
+
+    `list_lines` are their line numbers; `keys` are the keys of BibTeX entries and of the front matter.
+    """
 
     def __init__(self, report: ParsedReport) -> None:
         self._report = report
@@ -220,9 +225,10 @@ class SourceLists:
         self._keep_list(current)
 
     def _keep_list(self, source_list: SourceList | None) -> None:
-        """Keep a list that has entries; under a weak heading, an entry must be numbered.
+        """Keep a list that has entries; in a list of kind "weak", an entry must be numbered.
 
-        Under any heading, a list of plain entries without an address, a year or a title is dropped.
+        Under any other heading, a list of plain entries without an address, a year or a title is
+        dropped.
         """
         if source_list is None:
             return
@@ -238,7 +244,7 @@ class SourceLists:
         elif not source_list.entries and source_list.has_heading and not source_list.is_further_reading:
             self.empty_headings.append(source_list.line)
 
-    def _heading_kind(self, line: MarkdownLine) -> str | None:
+    def _heading_kind(self, line: MarkdownLine) -> ListKind | None:
         """Return the kind of list that a line announces as its heading, or None."""
         text = self._report.line_text(line)
         if line.kind != "heading" and not self._is_label(line):
@@ -247,8 +253,7 @@ class SourceLists:
         return heading_kind(words)
 
     def _is_title(self, line: MarkdownLine) -> bool:
-        """Return whether a line names a list of sources, without being marked as a heading,
-        directly above a numbered line."""
+        """Return whether a line of plain text above a numbered line is the heading of a list of sources."""
         if line.kind != "text" or heading_kind(self._report.line_text(line)) != "name":
             return False
         below = next((n for n in self._report.lines[line.number :] if n.kind != "blank"), None)
@@ -361,8 +366,7 @@ class SourceLists:
                 self.list_lines.update(range(source_list.line, end + 1))
 
     def _is_standalone_entry(self, entry: ListEntry, follows_rule: bool, text_has_citations: bool) -> bool:
-        """Return whether a line counts as an entry of a list of sources without a heading above
-        it."""
+        """Return whether a line counts as an entry of a list of sources without a heading."""
         if entry.number_form in ("boxed", "caret", "super"):
             return True
         if entry.number_form in ("named", "label", "circled"):
@@ -378,14 +382,13 @@ def _entry_number(entry: ListEntry) -> int:
 
 
 @cache
-def _load_headings() -> dict[str, str]:
+def _load_headings() -> dict[str, ListKind]:
     """Load the usual headings of lists, with the kind of list (`data/source_lists.tsv`)."""
-    return {heading: kind for kind, heading in data.rows("source_lists.tsv")}
+    return {heading: cast(ListKind, kind) for kind, heading in data.rows("source_lists.tsv")}
 
 
 def is_heading_prefix(words: str) -> bool:
-    """Return whether the words are the heading of a list of sources, or the beginning of such a
-    heading."""
+    """Return whether the words are a heading of a list of sources, or the beginning of one."""
     name = " ".join(_strip_decoration(words).lower().split())
     return bool(name) and any(heading.startswith(name) for heading in _load_headings())
 
@@ -397,7 +400,7 @@ def _strip_decoration(words: str) -> str:
     return _DECORATION.sub("", words).rstrip(" *_:：#】]）)|.")
 
 
-def heading_kind(words: str) -> str | None:
+def heading_kind(words: str) -> ListKind | None:
     """Return the kind of list that a heading announces; None if it announces none."""
     words = _strip_decoration(words)
     for part in (

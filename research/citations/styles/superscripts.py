@@ -1,4 +1,4 @@
-"""Finder of citations by superscript, circled and formerly raised numbers in a report."""
+"""Finder of citations by superscripts and circled numbers, and by numbers that were superscripts."""
 
 from __future__ import annotations
 
@@ -101,8 +101,7 @@ class SuperscriptFinder:
         return unit is not None and re.match(rf"\s*$|\s+[A-Z{HAN_RANGES}]", self._text[end : end + 3]) is not None
 
     def _is_exponent(self, number: str, start: int, end: int) -> bool:
-        """Return whether a superscript is a power, a charge or an isotope: m², (a+b)⁹, Ca²⁺,
-        ¹³C."""
+        """Return whether a superscript is a power, a charge or an isotope: m², (a+b)⁹, Ca²⁺, ¹³C."""
         text = self._text
         before = text[max(0, start - 12) : start].rstrip(" ")
         behind = text[end : end + 1]

@@ -52,8 +52,8 @@ _TEMPLATE = re.compile(
 )
 _WEB_ADDRESS = re.compile(r"(?:https?:(?://)?|(?=www\.))([^/?#]*)", re.IGNORECASE)
 _SITE_RELATIVE_PREFIXES = ("#", "/", "./", "../", "^")
-# An address that was cut short ends in dots, or has nothing else between two strokes. Dots within
-# a name are sound: 2019ApJ...887...53F.
+# An address that was cut short ends in dots, or has only dots between two slashes. Dots within a
+# name are valid: 2019ApJ...887...53F.
 _TRUNCATED = re.compile(r"(?:/|^)(?:\.{3,}|…+)(?:/|$)|(?:\.{3,}|…)$")
 _REDIRECTOR = re.compile(
     r"https?://(?:www\.)?(?:google\.[a-z.]{2,6}/url\?|vertexaisearch\.cloud\.google\.com/grounding-api-redirect|l\.facebook\.com/l\.php|lm\.facebook\.com/l\.php"
@@ -75,8 +75,8 @@ def address_key(url: str) -> str:
     return url_identity(_with_scheme(url))
 
 
-def find_problem(url: str) -> AddressProblem | None:
-    """Return why a reader cannot follow an address: a placeholder, unusable, or a tracking detour.
+def find_address_problem(url: str) -> AddressProblem | None:
+    """Return the problem of an address: a placeholder, unusable, or a detour for tracking; else None.
 
     Relative addresses (/a, #b, page.html) and schemes that need a local program (doi:, zotero:) are
     accepted.

@@ -19,6 +19,7 @@ from research.agent.nodes.plan import make_plan
 from research.agent.nodes.question import clean_question
 from research.agent.nodes.reflect import reflect_on_findings
 from research.agent.nodes.search import failed_finding
+from research.agent.reasoner import ReasonerInput
 from research.citations.numbering import CitedAnswer, check_numbering, number_citations
 from research.citations.registry import collect_evidence
 from research.citations.support import check_support
@@ -362,7 +363,7 @@ async def test_a_question_without_a_telling_word_is_answered_with_what_to_write(
     question: str, language: str, library: Library
 ) -> None:
     asked = clean_question(question)
-    draft = await ExtractiveReasoner(library).plan(asked, RunOptions(), ignore_event)
+    draft = await ExtractiveReasoner(library).plan(ReasonerInput(asked, RunOptions(), ignore_event))
     assert isinstance(draft, Draft)
     (span,) = draft.spans
     assert (span.kind, span.references, asked.language) == ("notice", (), language)
@@ -415,7 +416,7 @@ async def test_a_part_whose_searches_failed_is_not_said_to_be_missing(library: L
     plan = await planned(reasoner, question.text)
 
     async def written(findings: Sequence[Finding]) -> tuple[Span, ...]:
-        draft = await reasoner.write(question, plan, findings, (), RunOptions(), ignore_event)
+        draft = await reasoner.write(ReasonerInput(question, RunOptions(), ignore_event, plan, findings), ())
         return draft.spans
 
     lost = [failed_finding(task, ServiceError("timeout", "no answer")) for task in plan.tasks]
@@ -488,7 +489,7 @@ class Mapped:
         reasoner = self._reasoner
         self.reflection = await reflect_on_findings(question, plan, self.findings, reasoner, options, 1, ignore_event)
         self.findings += await self._searched(self.reflection.follow_ups)
-        draft = await reasoner.write(question, plan, self.findings, (), options, ignore_event)
+        draft = await reasoner.write(ReasonerInput(question, options, ignore_event, plan, self.findings), ())
         answer = build_answer(question, draft, self.findings, datetime(2026, 11, 21, tzinfo=UTC))
         cited = number_citations(answer, collect_evidence(self.findings))
         assert check_numbering(cited) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from research.agent.extractive.follow_up import find_unresolved, make_standalone
 from research.agent.extractive.reasoner import ExtractiveReasoner
+from research.agent.reasoner import ReasonerInput
 from research.core.events import ignore_event
 from research.core.records import Draft, Memory, Plan, Question, RunOptions, Turn
 from research.sources.library.index import Library
@@ -62,7 +63,9 @@ async def test_what_nothing_before_resolves_is_asked_back(
     library: Library, text: str, earlier: str, pointer: str
 ) -> None:
     question = asked(text, earlier)
-    made = await ExtractiveReasoner(library).plan(question, RunOptions(sources=("library",)), ignore_event)
+    made = await ExtractiveReasoner(library).plan(
+        ReasonerInput(question, RunOptions(sources=("library",)), ignore_event)
+    )
     assert isinstance(made, Draft)
     (span,) = made.spans
     assert (span.kind, span.references) == ("missing", ())
@@ -84,7 +87,9 @@ async def test_what_nothing_before_resolves_is_asked_back(
     ],
 )
 async def test_what_is_clear_is_not_asked_back(library: Library, text: str, earlier: str) -> None:
-    made = await ExtractiveReasoner(library).plan(asked(text, earlier), RunOptions(sources=("library",)), ignore_event)
+    made = await ExtractiveReasoner(library).plan(
+        ReasonerInput(asked(text, earlier), RunOptions(sources=("library",)), ignore_event)
+    )
     assert isinstance(made, Plan)
 
 

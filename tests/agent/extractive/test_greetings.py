@@ -6,6 +6,7 @@ import pytest
 
 from research.agent.extractive.greetings import is_greeting
 from research.agent.extractive.reasoner import ExtractiveReasoner
+from research.agent.reasoner import ReasonerInput
 from research.core.events import ignore_event
 from research.core.i18n import message
 from research.core.records import Draft, Language, Question, RunOptions, Span
@@ -38,7 +39,7 @@ async def test_a_greeting_is_answered_at_once_with_an_invitation(
     library: Library, text: str, language: Language
 ) -> None:
     question = Question(text=text, language=language)
-    answer = await ExtractiveReasoner(library).plan(question, RunOptions(), ignore_event)
+    answer = await ExtractiveReasoner(library).plan(ReasonerInput(question, RunOptions(), ignore_event))
     assert isinstance(answer, Draft)
     assert answer.spans == (Span(kind="notice", text=message("digest.greeting", language)),)
     assert answer.spans[0].text != message("digest.nothing", language)

@@ -87,7 +87,7 @@ def test_at_most_three_quotes_are_chosen_and_the_best_comes_first(library: Libra
     prices = [f"颐和园{place}门票{n}0元，凭票入园。" for n, place in enumerate(["东门", "西门", "南门", "北门", "中门"], 1)]  # fmt: skip
     quotes = chosen(library, "门票多少钱", finding("".join(prices)))
     assert 1 <= len(quotes) <= MAX_QUOTES
-    assert [q.score for q in quotes] == sorted((q.score for q in quotes), reverse=True)
+    assert [q.probability for q in quotes] == sorted((q.probability for q in quotes), reverse=True)
 
 
 @each_row("text", ["门票。", "颐和园门票" + "很贵" * MAX_SENTENCE_CHARS + "。", "———", ""])

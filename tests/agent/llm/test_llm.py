@@ -18,6 +18,7 @@ from research.agent.llm.reasoner import ModelReasoner
 from research.agent.nodes.answer import build_answer
 from research.agent.nodes.plan import make_plan
 from research.agent.nodes.reflect import reflect_on_findings
+from research.agent.reasoner import ReasonerInput
 from research.citations.numbering import number_citations
 from research.citations.registry import collect_evidence
 from research.core.events import RunEvent, dump_event, ignore_event
@@ -132,7 +133,7 @@ async def written(
         if heard is not None:
             heard.append(dump_event(event))
 
-    return await llm.write(question, Plan(), findings, reflections, options, say)
+    return await llm.write(ReasonerInput(question, options, say, Plan(), findings), reflections)
 
 
 def queries(plan: Plan) -> list[str]:
@@ -164,7 +165,7 @@ async def test_a_question_that_needs_no_search_is_answered_and_that_is_said(
 async def test_a_direct_answer_can_cite_nothing(llm: ModelReasoner, gemini: FakeGemini) -> None:
     answer = "Yes [1]. See https://example.org/ and [@beef] and [this](https://example.org/x)."
     says(gemini, "plan", {"route": "direct", "answer": answer})
-    draft = await llm.plan(EN, WEB, ignore_event)
+    draft = await llm.plan(ReasonerInput(EN, WEB, ignore_event))
     assert isinstance(draft, Draft)
     assert not any(span.references for span in draft.spans)
     assert not PLAIN.search(text(draft))
@@ -222,11 +223,11 @@ async def test_a_reflection_without_its_judgement_finds_fault_by_what_it_lists(
         "follow_up_queries": "a",
     }
     says(gemini, "reflect", said)
-    found = await llm.reflect(EN, Plan(), [FOUND], WEB, 1, ignore_event)
+    found = await llm.reflect(ReasonerInput(EN, WEB, ignore_event, Plan(), [FOUND]), 1)
     assert (found.sufficient, found.gap) == (False, ("The price.; The year.",))
     assert [task.query for task in found.follow_ups] == ["a"]
     says(gemini, "reflect", {"is_sufficient": None, "knowledge_gap": None})
-    found = await llm.reflect(EN, Plan(), [FOUND], WEB, 1, ignore_event)
+    found = await llm.reflect(ReasonerInput(EN, WEB, ignore_event, Plan(), [FOUND]), 1)
     assert [failure.reason for failure in found.failures] == ["malformed"]
 
 
@@ -336,7 +337,7 @@ def schema(gemini: FakeGemini) -> dict[str, Any]:
 async def test_each_chosen_source_has_a_field_of_its_own(
     llm: ModelReasoner, gemini: FakeGemini, sources: tuple[str, ...], fields: set[str]
 ) -> None:
-    await llm.plan(KIDS, RunOptions(sources=sources), ignore_event)
+    await llm.plan(ReasonerInput(KIDS, RunOptions(sources=sources), ignore_event))
     assert schema(gemini).keys() == fields | PLAIN_FIELDS
     assert ("a map service" in gemini.log[-1].prompt) == ("places" in sources)
 
@@ -485,8 +486,8 @@ async def test_an_answer_cites_what_its_handles_mean(llm: ModelReasoner, gemini:
 async def test_the_language_of_the_question_is_asked_for_at_every_stage(
     llm: ModelReasoner, gemini: FakeGemini, question: Question, words: str
 ) -> None:
-    await llm.plan(question, WEB, ignore_event)
-    await llm.reflect(question, Plan(), [FOUND], WEB, 1, ignore_event)
+    await llm.plan(ReasonerInput(question, WEB, ignore_event))
+    await llm.reflect(ReasonerInput(question, WEB, ignore_event, Plan(), [FOUND]), 1)
     await written(llm, question=question)
     await written(llm, question=question, options=RunOptions(sources=("web",), loops=0))
     assert [call.stage for call in gemini.log] == ["plan", "reflect", "write", "write"]
@@ -725,7 +726,7 @@ async def test_a_reflection_and_a_summary_are_made_of_a_part_where_there_is_litt
     items = [_source(n, text) for n, text in enumerate(SOURCES)]
     wide = Finding(task=Task(id="1.1", source="web", query="tower"), evidence=tuple(items), started=NOW)
     options = RunOptions(sources=("web",), model="gemini:short-reflection")
-    reflection = await llm.reflect(EN, Plan(), [wide], options, 1, ignore_event)
+    reflection = await llm.reflect(ReasonerInput(EN, options, ignore_event, Plan(), [wide]), 1)
     assert (reflection.failures, gemini.calls()) == ((), 2)
     assert any(span.references for span in await llm.summarise("tower", items, ignore_event))
     assert [call.fault for call in gemini.log].count("too long") <= 2
@@ -756,8 +757,8 @@ async def test_a_long_conversation_leaves_room_for_the_answer(llm: ModelReasoner
 
 async def test_the_model_of_a_run_reflects_and_writes_but_does_not_plan(llm: ModelReasoner, gemini: FakeGemini) -> None:
     options = RunOptions(sources=("web",), model=" gemini-3.1-pro-preview ")
-    await llm.plan(EN, options, ignore_event)
-    await llm.reflect(EN, Plan(), [FOUND], options, 1, ignore_event)
+    await llm.plan(ReasonerInput(EN, options, ignore_event))
+    await llm.reflect(ReasonerInput(EN, options, ignore_event, Plan(), [FOUND]), 1)
     draft = await written(llm, options=options)
     names = [re.search(r"models/([^:]+):", call.path) for call in gemini.log]
     assert [name[1] for name in names if name] == [
@@ -769,8 +770,8 @@ async def test_the_model_of_a_run_reflects_and_writes_but_does_not_plan(llm: Mod
 async def test_a_run_may_name_a_model_for_each_role(llm: ModelReasoner, gemini: FakeGemini) -> None:
     own = (("plan", "gemini-a"), ("reflect", "gemini:gemini-b"), ("write", "gemini-c"))
     options = RunOptions(sources=("web",), models=own)
-    await llm.plan(EN, options, ignore_event)
-    await llm.reflect(EN, Plan(), [FOUND], options, 1, ignore_event)
+    await llm.plan(ReasonerInput(EN, options, ignore_event))
+    await llm.reflect(ReasonerInput(EN, options, ignore_event, Plan(), [FOUND]), 1)
     draft = await written(llm, options=options)
     names = [re.search(r"models/([^:]+):", call.path) for call in gemini.log]
     assert [name[1] for name in names if name] == ["gemini-a", "gemini-b", "gemini-c"]

@@ -13,6 +13,7 @@ import pytest_asyncio
 from pydantic import SecretStr
 
 from research.agent.llm.reasoner import ModelReasoner
+from research.agent.reasoner import ReasonerInput
 from research.core.events import ignore_event
 from research.core.records import Cell, Column, Evidence, Finding, Passage, Question, Row, RunOptions, Task, fingerprint
 from research.core.settings import Settings
@@ -84,7 +85,7 @@ async def cells(
     gemini.brain._cells = answer  # type: ignore[method-assign]
     columns = more.get("columns", (HEIGHT, OPENED))
     row = more.get("row", TOWER)
-    return await llm.extract_cells(ASKED, row, columns, [found(*texts)], OPTIONS, ignore_event)
+    return await llm.extract_cells(ReasonerInput(ASKED, OPTIONS, ignore_event, findings=[found(*texts)]), row, columns)
 
 
 async def test_a_value_is_taken_with_the_words_of_its_source(llm: ModelReasoner, gemini: FakeGemini) -> None:
@@ -165,7 +166,9 @@ async def test_several_things_of_one_name_are_asked_back(llm: ModelReasoner, gem
 
 async def test_a_failing_model_leaves_cells_that_say_so(llm: ModelReasoner, gemini: FakeGemini) -> None:
     gemini.fail("cells", "400key")
-    height, opened = await llm.extract_cells(ASKED, TOWER, (HEIGHT, OPENED), [found(SAID)], OPTIONS, ignore_event)
+    height, opened = await llm.extract_cells(
+        ReasonerInput(ASKED, OPTIONS, ignore_event, findings=[found(SAID)]), TOWER, (HEIGHT, OPENED)
+    )
     assert (height.missing_reason, opened.missing_reason) == ("failed", "failed")
     assert height.failures and height.failures == opened.failures
 
@@ -179,7 +182,7 @@ async def test_rows_and_columns_are_proposed(llm: ModelReasoner, gemini: FakeGem
             {"name": "state", "question": "", "type": "choice", "unit": "", "choices": ["open"]},
         ],
     }
-    plan = await llm.plan_table(ASKED, OPTIONS, ignore_event)
+    plan = await llm.plan_table(ReasonerInput(ASKED, OPTIONS, ignore_event))
     assert plan.grid and [(row.name, row.qualifier) for row in plan.grid.rows] == [("The tower", "Paris")]
     assert [(c.name, c.type, c.unit) for c in plan.grid.columns] == [
         ("height", "number", "m"), ("state", "text", ""),

@@ -11,7 +11,7 @@ import pytest_asyncio
 from research.agent.llm.reasoner import ModelReasoner
 from research.agent.nodes.budget import RunBudget
 from research.agent.nodes.check import BATCH_SIZE, MAX_CALLS
-from research.citations.support import check_support, small_margin
+from research.citations.support import check_support, narrow_margin
 from research.core.records import Passage
 from research.models.clients import ModelClients
 from tests.agent.nodes.test_check import (
@@ -88,7 +88,7 @@ async def test_the_doubtful_come_first_and_then_the_smallest_margin(gemini: Fake
 
 async def test_a_margin_is_that_of_a_supported_sentence_and_small() -> None:
     cited = numbered(answer(*(f" {t}" for t in (*NARROW, WIDE, DOUBT, QUOTED)), found=FOUND), FOUND)
-    found = [small_margin(sentence, cited) for sentence in check_support(cited).sentences]
+    found = [narrow_margin(sentence, cited) for sentence in check_support(cited).sentences]
     assert found[3:] == [None, None, None]
     margins = [margin for margin in found if margin is not None]
     assert margins == sorted(margins) and margins[0] >= 0 and margins[-1] <= 0.15

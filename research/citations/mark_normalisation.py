@@ -1,7 +1,7 @@
-"""Conversion of citation marks that only some families of models write into the usual ones.
+"""Conversion of the unusual citation marks of some models, such as [cite: 1] or $^{[1]}$, to [1].
 
-[cite: 1] and $^{[1]}$ become [1], and a line that names the source of the text above it becomes a
-mark at the end of that text. Sources are not looked up here.
+A line that names the source of the text above it becomes a mark at the end of that text. Sources are
+not looked up here.
 """
 
 from __future__ import annotations
@@ -50,9 +50,8 @@ _STANDARD_MARK = re.compile(rf"[\[［【]\s*{_NUMBERS}\s*[\]］】]|[¹²³⁴�
 _PROSE_LINE = re.compile(r"[ \t>]*(?![ \t>|#`~]|[-*_=]{3,}\s*$)\S.*[^\s:：|].*")
 
 
-def normalize_marks(text: str) -> str:
-    """Replace unusual citation marks with the usual ones in a text without fenced code; inline code
-    is left as it is."""
+def normalise_marks(text: str) -> str:
+    """Replace unusual citation marks in a text without fenced code. Inline code stays as it is."""
     text = _DECORATED_MARK.sub(_replace_decorated, _WORDED_MARK.sub(_strip_words, text))
     if len({match[1].lower() for match in _UNDERSCORE_MARK.finditer(text)}) == 1:
         text = _UNDERSCORE_MARK.sub(r"[\2]", text)
