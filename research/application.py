@@ -37,7 +37,7 @@ from research.core.records import (
     RunOptions,
     Task,
 )
-from research.core.settings import KEYS, SettingError, Settings
+from research.core.settings import CONNECTION_SETTINGS, SettingError, Settings
 from research.core.text.tokenizer import detect_language
 from research.runtime.estimate import MAX_EARLIER_RUNS, FinishedRun, ModelSetup, estimate_run, estimate_table
 from research.runtime.local_run_manager import LocalRunManager
@@ -326,9 +326,9 @@ class Application:
             SettingError: a typed value is not a valid key or address.
             ValueError: owners cannot add a key of this name.
         """
-        if name not in KEYS:
+        if name not in CONNECTION_SETTINGS:
             raise ValueError(f"{name} is no key that can be tested.")
-        settings, problems = self.preferences.settings_with_keys(entered_values or {}, owner)
+        settings, problems = self.preferences.settings_with_keys(entered_values or {}, owner=owner)
         if problem := problems.get(name):
             raise SettingError(problem)
         with self.owner_services.open_services(owner) as (services, _):
@@ -336,8 +336,10 @@ class Application:
         failure = check.failure
         refused = failure is not None and failure.reason == "refused"
         if failure is None or (refused and failure.hint not in ("endpoint", "model")):
-            key = next((status.key for status in settings.services_with_keys if name == status.address), name)
-            self.preferences.record_key_test(key, settings, owner, is_refused=refused)
+            key = next(
+                (status.key_setting for status in settings.services_with_keys if name == status.url_setting), name
+            )
+            self.preferences.record_key_test(key, settings, owner=owner, is_refused=refused)
         return check
 
     def compare_models(self, listing: str | None = None, *, owner: str = "local") -> ModelComparison:

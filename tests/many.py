@@ -59,7 +59,7 @@ def fill(folder: Path, *, runs: int = RUNS, documents: int = DOCUMENTS, places: 
     store = Store(folder / "runs.db")
     for n in range(runs):
         add_run(store, n)
-    store.add_evidence(store.lookup_registry("local"), map(place, range(places)))
+    store.add_evidence(store.place_registry("local"), map(place, range(places)))
     store.close()
     library = Library(folder / "library.db")
     for _ in library.add_files(texts(documents)):

@@ -38,9 +38,20 @@ def default_text(setting: SettingField) -> str:
     return shown if not shown or re.fullmatch(r"\d+(?: s)?", shown) else f"`{shown}`"
 
 
+def permitted_values(setting: SettingField) -> str:
+    """The permitted values, as Markdown."""
+    if setting.variable.values_text:
+        return setting.variable.values_text
+    if setting.kind == "switch":
+        return "`on`, `off`"
+    if setting.choices:
+        return ", ".join(f"`{choice}`" for choice in setting.choices)
+    return setting.kind if setting.low is None else f"{setting.low:,} to {setting.high:,}"
+
+
 def settings_rows(setting: SettingField) -> Iterator[Row]:
     """The row of a setting, and one for each other name that it may have."""
-    variable, values = setting.variable, setting.permitted_values
+    variable, values = setting.variable, permitted_values(setting)
     page = "✓" if variable.form else ""
     yield f"`{variable.name}`", default_text(setting), values, page, variable.help
     for name in variable.other_names:
@@ -68,9 +79,9 @@ def servers() -> list[str]:
     """The table of the providers of models."""
     lines = ["| provider | service | key | address | asked at |", "|---|---|---|---|---|"]
     for name, one in shipped_providers().items():
-        key = f"`{one.key}`" + (" (optional)" if one.keyless else "") if one.key else ""
-        url = f"`{one.url}`" if one.url else "Google's" if one.wire == "gemini" else f"`…{one.path}`"
-        lines.append(f"| `{name}` | {one.title} | {key} | `{one.address}` | {url} |")
+        key = f"`{one.key_setting}`" + (" (optional)" if one.is_key_optional else "") if one.key_setting else ""
+        url = f"`{one.url}`" if one.url else "Google's" if one.protocol == "gemini" else f"`…{one.path}`"
+        lines.append(f"| `{name}` | {one.title} | {key} | `{one.url_setting}` | {url} |")
     return lines
 
 
@@ -78,7 +89,7 @@ def web_searches() -> list[str]:
     """The table of the search services that take a key."""
     lines = ["| name | service | key | address | asked at |", "|---|---|---|---|---|"]
     for name, one in search_services().items():
-        lines.append(f"| `{name}` | {one.title} | `{one.key}` | `{one.address}` | `{one.url}` |")
+        lines.append(f"| `{name}` | {one.title} | `{one.key_setting}` | `{one.url_setting}` | `{one.url}` |")
     return lines
 
 

@@ -186,7 +186,7 @@ def test_the_values_in_the_table_are_those_that_the_code_permits() -> None:
     """The ends of each stretch are taken, what lies beyond is refused; of words, each is taken."""
     checked = 0
     for name, (_, _, values, page, _) in ROWS.items():
-        assert (page == "✓") == (name in settings.CHOICES or name in settings.KEYS)
+        assert (page == "✓") == (name in settings.CHOICES or name in settings.CONNECTION_SETTINGS)
         if ends := re.fullmatch(r"([\d.,]+) to ([\d.,]+)", values):
             low, high = (float(end.replace(",", "")) for end in ends.groups())
             for end in (low, high):
@@ -212,7 +212,7 @@ def test_every_setting_is_shown_but_no_key() -> None:
     keys = {name: f"sentinel-{name}" for name in ("GEMINI_API_KEY", "OPENAI_API_KEY", "TAVILY_API_KEY")}
     loaded = settings.load_settings(keys)
     tables = (*shipped_providers().values(), *search_services().values())
-    servers = {name for one in tables for name in (one.key, one.address) if name}
+    servers = {name for one in tables for name in (one.key_setting, one.url_setting) if name}
     told = {name for name, _ in loaded.display_values()} | {"GOOGLE_API_KEY"}
     assert told == set(ROWS) | servers
     assert "sentinel" not in str(loaded.display_values()) + repr(loaded) + loaded.model_dump_json()
@@ -407,7 +407,7 @@ def test_the_documents_name_every_provider_of_models_and_what_it_needs() -> None
     for name, one in shipped_providers().items():
         row = next(line for line in table.splitlines() if line.startswith(f"| `{name}` |"))
         assert one.title in row
-        assert all(f"`{setting}`" in row for setting in (one.key, one.address) if setting)
+        assert all(f"`{setting}`" in row for setting in (one.key_setting, one.url_setting) if setting)
     for readme in ("README.md", "README.zh-CN.md"):
         text = (ROOT / readme).read_text(encoding="utf-8")
         assert "docs/settings.md#providers-of-models" in text

@@ -20,7 +20,7 @@ from research.sources.database import rewrites
 from research.sources.library import trash as library_bin
 from research.sources.library.ocr import PAGE_TIMEOUT_SECONDS
 from research.sources.mcp_tools import session
-from research.sources.mcp_tools.evidence import MAX_ANSWER_CHARS
+from research.sources.mcp_tools.evidence import MAX_RESULT_CHARS
 from research.sources.mcp_tools.transports import MAX_ERROR_LINES
 from tests.tables import each_row
 
@@ -118,7 +118,7 @@ def stated() -> dict[str, tuple[str, str]]:
         ),
         "a call": ("mcp.md", f"seconds of one call, {default.timeout:g} unless set"),
         "calls": ("mcp.md", f"in one search, {default.calls} unless set"),
-        "an answer": ("mcp.md", f"Of one answer, {MAX_ANSWER_CHARS:,} characters are read"),
+        "an answer": ("mcp.md", f"Of one answer, {MAX_RESULT_CHARS:,} characters are read"),
         "complaints": ("mcp.md", f"its first {MAX_ERROR_LINES} lines"),
         "tools": ("mcp.md", f"more than {session.MAX_TOOLS:,} tools, the first {session.MAX_TOOLS:,} of"),
         "resources": ("mcp-server.md", f"The latest {MAX_RESOURCES} are listed"),

@@ -859,7 +859,8 @@ def test_a_client_is_made_once_for_each_model(shared: Application, gemini: FakeG
     async def twice() -> list[bool]:
         specs = set(role_models(shared.settings).values())
         return [
-            await shared.services.clients.chat(spec) is await shared.services.clients.chat(spec) for spec in specs
+            await shared.services.clients.langchain_model(spec) is await shared.services.clients.langchain_model(spec)
+            for spec in specs
         ] + [await shared.services.clients.gemini() is await shared.services.clients.gemini()]
 
     assert shared.runs.run_on_loop(twice()) == [True] * 5

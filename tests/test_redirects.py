@@ -40,7 +40,7 @@ from research.sources.papers.crossref import Crossref
 from research.sources.papers.openalex import OpenAlex
 from research.sources.papers.pubmed import PubMed
 from research.sources.places.amap import AmapBackend
-from research.sources.places.client import AmapSession, session_factory
+from research.sources.places.amap_sessions import AmapSession, session_factory
 from research.sources.web.deep_research import DeepResearch
 from research.sources.web.gemini import GeminiSearch
 from research.sources.web.json_search import JSONSearch
@@ -174,7 +174,7 @@ async def test_a_task_for_an_agent_is_not_sent_on_and_nor_is_asking_after_it(
 async def test_the_libraries_own_blocking_calls_are_not_sent_on_either(
     detour: Detour, clients: ModelClients, name: str, status: int
 ) -> None:
-    model: Any = await clients.chat(SPECS[name])
+    model: Any = await clients.langchain_model(SPECS[name])
     for call in (lambda: model.invoke("hello"), lambda: list(model.stream("hello"))):
         _sent(detour, status)
         with pytest.raises(Exception) as caught:

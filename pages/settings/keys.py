@@ -65,7 +65,7 @@ def save_keys(names: Sequence[str]) -> dict[str, str]:
 
 def _key_problem_message(name: str) -> str:
     """Return the message key for an invalid key or address."""
-    is_address = any(name == provider.address for provider in _providers())
+    is_address = any(name == provider.url_setting for provider in _providers())
     return "settings.wrong_address" if is_address else "settings.wrong_key"
 
 
@@ -81,7 +81,7 @@ def forget_key(name: str) -> None:
 
 def find_provider(setting: str) -> Any:
     """Return the provider of models or searches that a key or address setting belongs to."""
-    return next(provider for provider in _providers() if setting in (provider.key, provider.address))
+    return next(provider for provider in _providers() if setting in (provider.key_setting, provider.url_setting))
 
 
 def key_title(name: str) -> str:
@@ -90,7 +90,7 @@ def key_title(name: str) -> str:
         return setting_label(name)
     provider = find_provider(name)
     return t(
-        "settings.provider_url" if name == provider.address else "settings.provider_key",
+        "settings.provider_url" if name == provider.url_setting else "settings.provider_key",
         title=escape_markdown(provider.title),
     )
 
@@ -100,13 +100,13 @@ def key_purpose(name: str) -> str:
     if name in FIELDS:
         return setting_help(name) or ""
     provider = find_provider(name)
-    if name == provider.address:
+    if name == provider.url_setting:
         return t(
             "settings.provider_url_for",
             setting=name,
             example=provider.url or f"https://….example{provider.path}",
         )
-    hint = f" {t('settings.provider_keys_at', address=provider.keys_at)}" if provider.keys_at else ""
+    hint = f" {t('settings.provider_keys_at', address=provider.key_page)}" if provider.key_page else ""
     if provider.name not in _settings().providers:
         return t("settings.search_key_for", setting=name) + hint
     return t("settings.provider_key_for", prefix=provider.name, setting=name) + hint
@@ -157,7 +157,7 @@ def draw_key_test(state: KeyStatus, names: Sequence[str]) -> None:
         st.error(t(_key_problem_message(state.name)))
         return
     message_key, colour, icon = TEST_OUTCOMES[test_outcome(check)]
-    is_address = state.name in {provider.address for provider in _providers()}
+    is_address = state.name in {provider.url_setting for provider in _providers()}
     message_key = "settings.test_answers" if is_address and not check.failure else message_key
     st.markdown(f":{colour}[{icon}] {t(message_key, seconds=format_duration(check.seconds))}")
     if state.name in typed:
@@ -221,7 +221,7 @@ def draw_key(state: KeyStatus, names: Sequence[str]) -> None:
 
 def is_free_test(name: str) -> bool:
     """Return True if the key is tested by listing models, which is free."""
-    return any(name in (provider.key, provider.address) for provider in _settings().providers.values())
+    return any(name in (provider.key_setting, provider.url_setting) for provider in _settings().providers.values())
 
 
 def draw_keys(states: Sequence[KeyStatus]) -> None:

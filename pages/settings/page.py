@@ -142,7 +142,7 @@ def draw_model_providers() -> None:
             f"{name}:…",
             provider.title,
             provider.required_setting,
-            bool(provider.keyless or SETTINGS.provider_value(provider.key)),
+            bool(provider.is_key_optional or SETTINGS.provider_value(provider.key_setting)),
         )
         for name, provider in SETTINGS.providers.items()
     ]

@@ -30,28 +30,28 @@ from research.export.formats import export_report
 from research.sources.library.index import Library
 from research.storage import tables
 from research.storage.sqlite_files import StoreError, make_private_file, make_private_folder
+from research.storage.statements import RUN_OF_OWNER
 from research.storage.store import Store
 
 log = logging.getLogger(__name__)
 
-ListTables = Callable[[str], Sequence[Mapping[str, Any]]]
-ListDescriptions = Callable[[str], Mapping[str, str]]
-MAX_RUNS = 1_000_000_000  # runs at most
-PAUSE_SECONDS = 0.002  # seconds between two runs in which other threads can work
-MAX_FILE_AGE_SECONDS = 24 * 3600  # seconds after which a file left by a dead process is deleted
+TableLister = Callable[[str], Sequence[Mapping[str, Any]]]
+DescriptionLister = Callable[[str], Mapping[str, str]]
+MAX_RUNS = 1_000_000_000  # no real limit, but `Store.runs` needs one
+PAUSE_SECONDS = 0.002  # between two runs, so that other threads can work
+MAX_FILE_AGE_SECONDS = 24 * 3600  # age at which a file left by a dead process is deleted
 MAX_EXPORTS = 2  # exports at the same time in a process
 _SECRET_NAME = re.compile(r"key|secret|token|passw|credential", re.I)
-_RUN_OF_OWNER = tables.run.c.owner == bindparam("owner")
 _LIST_CONVERSATIONS = select(tables.conversation).where(
-    tables.conversation.c.id.in_(select(tables.run.c.conversation).where(_RUN_OF_OWNER))
+    tables.conversation.c.id.in_(select(tables.run.c.conversation).where(RUN_OF_OWNER))
 )
 _LIST_TAGS = select(tables.tag.c.conversation, tables.tag.c.name).where(
-    tables.tag.c.conversation.in_(select(tables.run.c.conversation).where(_RUN_OF_OWNER))
+    tables.tag.c.conversation.in_(select(tables.run.c.conversation).where(RUN_OF_OWNER))
 )
 _REMARK_COLUMNS = ("run", "evidence", "passage", "text", "made")
 _LIST_REMARKS = (
     select(*(tables.remark.c[name] for name in _REMARK_COLUMNS))
-    .where(tables.remark.c.run.in_(select(tables.run.c.id).where(_RUN_OF_OWNER)))
+    .where(tables.remark.c.run.in_(select(tables.run.c.id).where(RUN_OF_OWNER)))
     .order_by(tables.remark.c.run, tables.remark.c.made)
 )
 _LIST_CONFIRMED_STATEMENTS = select(
@@ -77,7 +77,12 @@ class DataExports:
     """The exports of one process, one for each owner. Safe for several threads."""
 
     def __init__(
-        self, folder: Path, store: Store, library: Library, list_tables: ListTables, list_descriptions: ListDescriptions
+        self,
+        folder: Path,
+        store: Store,
+        library: Library,
+        list_tables: TableLister,
+        list_descriptions: DescriptionLister,
     ) -> None:
         """Set up exports to `folder`.
 
@@ -289,8 +294,4 @@ def _library_entry(entry: Any, name: str) -> dict[str, Any]:
 
 
 def _encode_json(data: object) -> bytes:
-    return _encode_text(json.dumps(data, ensure_ascii=False, indent=2) + "\n")
-
-
-def _encode_text(text: str | bytes) -> bytes:
-    return text.encode("utf-8", "replace") if isinstance(text, str) else text
+    return (json.dumps(data, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "replace")

@@ -16,29 +16,29 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
 
-from sqlalchemy import Table, bindparam, delete, func, literal_column, or_, select
+from sqlalchemy import Table, bindparam, delete, func, or_, select
 
 from research.accounts.storage_usage import CHECKPOINT_TABLES
 from research.core.records import Record
 from research.sources.library.index import Library
 from research.storage import tables
+from research.storage.checkpoints import checkpoint_file
 from research.storage.databases import SQLiteDatabase
 from research.storage.postgres import PostgresDatabase
-from research.storage.sqlite_files import BUSY_TIMEOUT_SECONDS, StoreError
+from research.storage.sqlite_files import BUSY_TIMEOUT_SECONDS, StoreError, connect_existing
+from research.storage.statements import RUN_IS_ACTIVE, RUN_OF_OWNER
 from research.storage.store import Store
 
 log = logging.getLogger(__name__)
 
 STOP_TIMEOUT_SECONDS = 60.0  # seconds for runs under way to stop
 MAX_PARALLEL_DELETIONS = 16  # checkpoint deletions at the same time on a server
-# Answers of services without a name, today's usage of keys, and sign-outs, which must stay.
+# The cached answers of services, today's usage of keys, and the sign-outs, which must stay.
 OWNERLESS_TABLES = {"lookup", "account", "sign_out"}
-_RUN_IS_ACTIVE = tables.run.c.status.in_([literal_column("'queued'"), literal_column("'running'")])
-_RUN_OF_OWNER = tables.run.c.owner == bindparam("owner")
-_LIST_RUN_IDS = select(tables.run.c.id).where(_RUN_OF_OWNER)
-_LIST_ACTIVE_RUN_IDS = _LIST_RUN_IDS.where(_RUN_IS_ACTIVE)
-_LIST_CONVERSATION_IDS = select(tables.run.c.conversation).where(_RUN_OF_OWNER)
-_COUNT_CONVERSATIONS = select(func.count(func.distinct(tables.run.c.conversation))).where(_RUN_OF_OWNER)
+_LIST_RUN_IDS = select(tables.run.c.id).where(RUN_OF_OWNER)
+_LIST_ACTIVE_RUN_IDS = _LIST_RUN_IDS.where(RUN_IS_ACTIVE)
+_LIST_CONVERSATION_IDS = select(tables.run.c.conversation).where(RUN_OF_OWNER)
+_COUNT_CONVERSATIONS = select(func.count(func.distinct(tables.run.c.conversation))).where(RUN_OF_OWNER)
 _COUNT_NOTEBOOKS = select(func.count(func.distinct(tables.notebook.c.name))).where(
     tables.notebook.c.owner == bindparam("owner")
 )
@@ -142,7 +142,7 @@ def _delete_when_idle(runs: RunControl, owner: str, *, include_caches: bool) -> 
             ids = [str(row[0]) for row in transaction.fetch_all(_LIST_RUN_IDS, owner=owner)]
             conversations = int(transaction.fetch_all(_COUNT_CONVERSATIONS, owner=owner)[0][0])
             notebooks = int(transaction.fetch_all(_COUNT_NOTEBOOKS, owner=owner)[0][0])
-            places = runs.store.lookup_registry(owner)
+            places = runs.store.place_registry(owner)
             counts = {
                 name: transaction.execute(statement, **_statement_values(name, owner, places))
                 for name, statement in DELETE_STATEMENTS.items()
@@ -155,10 +155,11 @@ def _delete_when_idle(runs: RunControl, owner: str, *, include_caches: bool) -> 
         )  # fmt: skip
 
 
-def _statement_values(name: str, owner: str, registry: str) -> dict[str, object]:
-    columns = tables.metadata.tables[name].c
-    registered = "conversation" in columns and not {"owner", "run"} & set(columns.keys())
-    return {"owner": owner, "places": registry} if registered else {"owner": owner}
+def _statement_values(table_name: str, owner: str, registry: str) -> dict[str, object]:
+    """Return the parameters of the statement that `_delete_rows` built for a table."""
+    columns = tables.metadata.tables[table_name].c
+    has_registry = "conversation" in columns and not {"owner", "run"} & set(columns.keys())
+    return {"owner": owner, "places": registry} if has_registry else {"owner": owner}
 
 
 def _stop_runs(runs: RunControl, owner: str, deadline: float) -> None:
@@ -193,7 +194,7 @@ def _rewrite_databases(runs: RunControl) -> bool:
     database = runs.store.database
     runs.run_on_loop(runs.reclaim_checkpoint_space())
     if isinstance(database, SQLiteDatabase):
-        checkpoints = database.path.with_name("checkpoints.db")
+        checkpoints = checkpoint_file(database)
         files = [database.path, *([checkpoints] if checkpoints.is_file() else [])]
         results = [rewrite_file(file) for file in files]
         return all(results)
@@ -203,10 +204,9 @@ def _rewrite_databases(runs: RunControl) -> bool:
 
 def rewrite_file(path: Path) -> bool:
     """Rewrite a SQLite file without its deleted content. Return whether that succeeded."""
-    uri = f"{path.absolute().as_uri()}?mode=rw"
     deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
     try:
-        with closing(sqlite3.connect(uri, uri=True, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None)) as connection:
+        with closing(connect_existing(path, BUSY_TIMEOUT_SECONDS)) as connection:
             connection.execute("vacuum")
             while connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]:
                 if time.monotonic() > deadline:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from research.core.errors import register_secrets
+from research.core.json_values import as_object
 from research.core.records import fingerprint
-from research.core.settings import ADDRESSES, KEYS
+from research.core.settings import ADDRESS_SETTINGS, CONNECTION_SETTINGS
 from research.storage.sqlite_files import write_private_file
 
 log = logging.getLogger(__name__)
@@ -30,7 +31,7 @@ def may_set_key(name: str, owner: str) -> bool:
 
     The server itself sends requests to an address, so with logins only its operator sets addresses.
     """
-    return name in KEYS and (name not in ADDRESSES or owner == LOCAL_OWNER)
+    return name in CONNECTION_SETTINGS and (name not in ADDRESS_SETTINGS or owner == LOCAL_OWNER)
 
 
 class KeyStore:
@@ -133,7 +134,7 @@ class KeyStore:
         except (OSError, ValueError) as error:
             log.warning("the remembered keys cannot be read: %s", type(error).__name__)
             content = {}
-        self._saved_keys = {owner: _only_texts(keys) for owner, keys in _as_dict(content).items()}
+        self._saved_keys = {owner: _only_texts(keys) for owner, keys in as_object(content).items()}
         self._file_version = file_status.st_mtime_ns, file_status.st_ino
         for keys in self._saved_keys.values():
             register_secrets(keys.values())
@@ -154,9 +155,5 @@ class KeyStore:
         self._saved_keys, self._file_version = all_keys, None
 
 
-def _as_dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _only_texts(value: Any) -> dict[str, str]:
-    return {name: text for name, text in _as_dict(value).items() if isinstance(text, str)}
+    return {name: text for name, text in as_object(value).items() if isinstance(text, str)}

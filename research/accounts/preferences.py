@@ -13,7 +13,7 @@ from typing import Literal
 from research.accounts.keys import KeyStore, may_set_key
 from research.core.errors import register_secrets
 from research.core.records import Record
-from research.core.settings import CHOICES, KEYS, SettingError, Settings, apply_choices, setting_text
+from research.core.settings import CHOICES, CONNECTION_SETTINGS, SettingError, Settings, apply_choices, setting_text
 from research.models.roles import parse_spec, report_spec
 from research.storage.store import Store
 
@@ -76,18 +76,18 @@ class Preferences:
         if not values:
             return self.defaults
         try:
-            return validate_choices(self.defaults, values)
+            return settings_with_choices(self.defaults, values)
         except SettingError:
             pass
         usable: dict[str, str] = {}
         for name, value in values.items():
             try:
-                validate_choices(self.defaults, usable | {name: value})
+                settings_with_choices(self.defaults, usable | {name: value})
             except SettingError as error:
                 log.warning("what somebody has chosen is left out: %s", error)
             else:
                 usable[name] = value
-        return validate_choices(self.defaults, usable)
+        return settings_with_choices(self.defaults, usable)
 
     def choices(self, owner: str) -> Sequence[SettingChoice]:
         """Return every setting that an owner can choose."""
@@ -103,7 +103,7 @@ class Preferences:
             )
         return rows
 
-    def save_choices(self, values: Mapping[str, str], owner: str) -> dict[str, str]:
+    def save_choices(self, values: Mapping[str, str], *, owner: str) -> dict[str, str]:
         """Save choices of an owner and return problems by name; with any problem, nothing is saved.
 
         A blank value, or the default one, deletes the choice.
@@ -117,7 +117,7 @@ class Preferences:
             return problems
         for name, value in stripped.items():
             attribute = CHOICES[name].attribute
-            chosen = value and setting_text(getattr(validate_choices(base, {name: value}), attribute))
+            chosen = value and setting_text(getattr(settings_with_choices(base, {name: value}), attribute))
             default = setting_text(getattr(base, attribute))
             self.store.set_preference(owner, name, None if not chosen or chosen == default else chosen)
         return {}
@@ -133,7 +133,7 @@ class Preferences:
             return []
         locations, base, own_settings = self.keys.key_locations(owner), self.defaults, self.settings_for(owner)
         statuses = []
-        for name in KEYS:
+        for name in CONNECTION_SETTINGS:
             if not may_set_key(name, owner):
                 continue
             location: KeyLocation = "environment" if base.provider_value(name) else "none"
@@ -143,7 +143,7 @@ class Preferences:
             statuses.append(KeyStatus(name=name, location=location, is_refused=is_refused))
         return statuses
 
-    def settings_with_keys(self, values: Mapping[str, str], owner: str) -> tuple[Settings, dict[str, str]]:
+    def settings_with_keys(self, values: Mapping[str, str], *, owner: str) -> tuple[Settings, dict[str, str]]:
         """Return the settings that an owner would have with these keys, and problems by name.
 
         Nothing is saved. Keys with problems are left out.
@@ -153,12 +153,12 @@ class Preferences:
         choices = {**self.chosen_values(owner), **self.owner_keys(owner), **valid_keys}
         return self._apply_usable(choices), problems
 
-    def record_key_test(self, name: str, settings: Settings, owner: str, *, is_refused: bool) -> None:
+    def record_key_test(self, name: str, settings: Settings, *, owner: str, is_refused: bool) -> None:
         """Remember whether the key that was tested with these settings was refused."""
         if self.keys is not None and (value := settings.provider_value(name)):
             self.keys.record_test(owner, name, value, is_refused=is_refused)
 
-    def add_keys(self, values: Mapping[str, str], owner: str, *, remember: bool = False) -> dict[str, str]:
+    def add_keys(self, values: Mapping[str, str], *, owner: str, remember: bool = False) -> dict[str, str]:
         """Add keys of an owner, ignoring blank ones; with any problem, none is added.
 
         They are kept until the process ends or, with `remember`, in a file that only the owner of the
@@ -183,7 +183,7 @@ class Preferences:
         }
         return {name: value for name, value in stripped.items() if name not in problems}, problems
 
-    def delete_key(self, name: str, owner: str) -> None:
+    def delete_key(self, name: str, *, owner: str) -> None:
         """Delete a key of an owner.
 
         Raises:
@@ -199,8 +199,8 @@ class Preferences:
             OSError: the file of remembered keys cannot be written.
         """
         self.reset_choices(owner)
-        for name in KEYS:
-            self.delete_key(name, owner)
+        for name in CONNECTION_SETTINGS:
+            self.delete_key(name, owner=owner)
 
     def _key_problem(self, name: str, value: str, owner: str) -> str:
         if not self.can_use_keys or not may_set_key(name, owner):
@@ -212,8 +212,8 @@ class Preferences:
         return ""
 
 
-def validate_choices(settings: Settings, choices: Mapping[str, str]) -> Settings:
-    """Return the settings with these choices applied.
+def settings_with_choices(settings: Settings, choices: Mapping[str, str]) -> Settings:
+    """Return the settings with these choices applied, once the names of models are checked as well.
 
     Raises:
         SettingError: a choice is invalid.
@@ -235,7 +235,7 @@ def _choice_problem(settings: Settings, name: str, value: str) -> str:
 def _values_problem(settings: Settings, values: Mapping[str, str]) -> str:
     """Return why these values are invalid, "" if they are valid."""
     try:
-        validate_choices(settings, values)
+        settings_with_choices(settings, values)
     except SettingError as error:
         return str(error)
     return ""

@@ -15,6 +15,7 @@ from research.core.database_config import SHIPPED_DATABASE
 from research.core.records import Record
 from research.core.settings import Settings
 from research.storage import tables
+from research.storage.checkpoints import checkpoint_file
 from research.storage.databases import SQLiteDatabase
 from research.storage.postgres import PostgresDatabase
 from research.storage.store import Store
@@ -84,7 +85,7 @@ def _measure_runs(store: Store, count: int) -> StorageUsage:
 def _measure_checkpoints(store: Store) -> StorageUsage:
     database = store.database
     if isinstance(database, SQLiteDatabase):
-        path = database.path.with_name("checkpoints.db")
+        path = checkpoint_file(database)
         return StorageUsage(name="checkpoints", location=str(path), size_bytes=_file_bytes(path))
     assert isinstance(database, PostgresDatabase)
     size = _table_bytes(database, CHECKPOINT_TABLES)

@@ -11,6 +11,7 @@ from pydantic_core import from_json
 from sqlalchemy import bindparam, literal_column, select
 
 from research.core.records import Record, Stage
+from research.storage.statements import RUN_OF_OWNER
 from research.storage.store import Store
 from research.storage.tables import event, run
 
@@ -20,7 +21,7 @@ _LIST_USAGE = (
     select(event.c.time, event.c.data)
     .join(run, run.c.id == event.c.run)
     .where(
-        run.c.owner == bindparam("owner"),
+        RUN_OF_OWNER,
         event.c.kind == literal_column("'usage'"),
         event.c.time >= bindparam("since"),
     )
@@ -53,7 +54,8 @@ _USAGE_FIELDS = tuple(DayUsage.model_fields)
 
 def usage_by_day(store: Store, owner: str, since: datetime, time_zone: tzinfo = UTC) -> list[DayUsage]:
     """Return the usage by day of a time zone, earliest first, without days of no usage."""
-    sums: dict[tuple[str, object, object], list[float]] = {}  # keys are minutes: days start with one
+    # By minute, stage and model: in every time zone a day begins with a full minute.
+    sums: dict[tuple[str, object, object], list[float]] = {}
     rows = store.database.read(_LIST_USAGE, owner=owner, since=since.astimezone(UTC).isoformat())
     for time, data in rows:
         try:

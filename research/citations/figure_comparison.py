@@ -17,7 +17,8 @@ from itertools import combinations
 from research.citations.mentions import Mention, find_mentions
 from research.citations.tokenization import tokenize_text
 from research.core.text.quantities import Measure, are_compatible, fold_text
-from research.core.text.tokenizer import STOP_WORDS, has_han, normalise_quote
+from research.core.text.quotes import normalise_quote
+from research.core.text.tokenizer import STOP_WORDS, has_han
 
 MAX_TEXT_CHARS = 4_000  # the rest of a text is not read
 NEAREST_WORDS = 6  # words around a figure, of which two compared figures must share one

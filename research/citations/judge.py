@@ -7,7 +7,6 @@ fitted on, are in `data/judge.json`.
 
 from __future__ import annotations
 
-import json
 import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -64,7 +63,7 @@ class JudgeModel(Record):
 @cache
 def load_model(language: str) -> JudgeModel:
     """Load the model for claims in Chinese ("zh") or in any other language ("en")."""
-    return JudgeModel.model_validate(json.loads(data.text("judge.json"))["models"][language])
+    return JudgeModel.model_validate(data.json_object("judge.json")["models"][language])
 
 
 def judge_claim(claim: str, passages: Sequence[str]) -> SupportAssessment:

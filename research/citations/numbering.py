@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from research.citations.registry import EvidenceRegistry
 from research.core.records import Answer, Cell, Evidence, Passage, PassageReference, Record, Report, Span
-from research.core.text.tokenizer import find_quote, normalise_quote
+from research.core.text.quotes import find_quote, normalise_quote
 from research.core.urls import url_identity
 
 

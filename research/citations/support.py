@@ -30,8 +30,9 @@ from research.core.records import (
     Verdict,
     fingerprint,
 )
+from research.core.text.quotes import find_quote, normalise_quote
 from research.core.text.sentences import split_sentences
-from research.core.text.tokenizer import find_quote, has_han, normalise_quote
+from research.core.text.tokenizer import has_han
 
 # Measured on data sets that were labelled by others.
 SUPPORT_ACCURACY: dict[Language, JudgeAccuracy] = {

@@ -82,11 +82,11 @@ def _compare_models(file: str, *, print_json: bool) -> int:
         for table, day in comparison.dates.items():
             print_output(f"{table:10} as of {day}\n")
         for name in comparison.names:
-            listed = "listed" if name.listed else "NOT LISTED"
+            listed = "listed" if name.is_listed else "NOT LISTED"
             print_output(f"{listed:10} {clean_line(name.name):30} {clean_line(', '.join(name.uses))}\n")
         for unpriced in comparison.unpriced:
             print_output(f"no price   {clean_line(unpriced)}\n")
-    return EXIT_ANSWERED if all(name.listed for name in comparison.names) else EXIT_FAILED
+    return EXIT_ANSWERED if all(name.is_listed for name in comparison.names) else EXIT_FAILED
 
 
 def _read_list(path: Path) -> str:

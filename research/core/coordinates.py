@@ -104,3 +104,8 @@ def distance_metres(a: Point, b: Point) -> float:
     half_lat, half_lng = radians(b.lat - a.lat) / 2, radians(b.lng - a.lng) / 2
     square = sin(half_lat) ** 2 + cos(radians(a.lat)) * cos(radians(b.lat)) * sin(half_lng) ** 2
     return 2 * EARTH_RADIUS_METRES * asin(min(1.0, sqrt(square)))
+
+
+def format_distance(metres: int) -> str:
+    """Format a distance for display, in m or km."""
+    return f"{metres} m" if metres < 1_000 else f"{metres / 1_000:.1f}".removesuffix(".0") + " km"

@@ -13,15 +13,15 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
+from research.core.config_files import OFF, InvalidEntry, ShortText, first_problem, read_config
 from research.core.records import Language
 
 FILE_NAME = "databases.toml"
-OFF = "off"  # setting value for no databases but that of DATABASE_URL
 SHIPPED_DATABASE = "scenic-areas"  # name of the shipped database
 UPLOADED_FILES_PREFIX = "files:"  # prefix of the id of uploaded files
 MAX_ENTRIES = 100  # entries of a file
@@ -30,7 +30,6 @@ URL_HELP = (
     "duckdb:////folder/file.duckdb"
 )
 _NAME_PATTERN = re.compile(r"\w[\w .-]{0,39}")
-ShortText = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class DatabaseConfig(BaseModel):
@@ -63,23 +62,17 @@ class DatabaseConfig(BaseModel):
         return not any(fnmatchcase(name, pattern.lower()) for pattern in self.leave_out for name in names)
 
 
-class InvalidDatabase(NamedTuple):
-    """An unusable entry and the reason."""
-
-    name: str
-    reason: str
-
-
 class DatabaseConfigs(NamedTuple):
     """Contents of a configuration file. `default` is "" where the file names none."""
 
     entries: tuple[DatabaseConfig, ...] = ()
-    invalid: tuple[InvalidDatabase, ...] = ()
+    invalid: tuple[InvalidEntry, ...] = ()
     default: str = ""
 
 
 def load_databases(setting_value: str, folder: Path, env: Mapping[str, str]) -> DatabaseConfigs:
-    """Load the databases of the file `setting_value`, or else of `databases.toml` in the folder.
+    """Load the databases of the file `setting_value`, or else of `databases.toml` in the folder; with
+    `OFF` there are none but that of `DATABASE_URL`.
 
     Raises:
         ValueError: The file cannot be used; the message names it and the reason.
@@ -87,30 +80,25 @@ def load_databases(setting_value: str, folder: Path, env: Mapping[str, str]) -> 
     if setting_value.lower() == OFF:
         return DatabaseConfigs()
     file = Path(setting_value).expanduser().absolute() if setting_value else folder / FILE_NAME
-    try:
-        entries = tomllib.loads(file.read_text(encoding="utf-8-sig"))
-    except (FileNotFoundError, NotADirectoryError):
-        if setting_value:
-            raise ValueError(f"{file} is not there") from None
+    text = read_config(file, is_required=bool(setting_value))
+    if text is None:
         return DatabaseConfigs()
-    except OSError as error:
-        raise ValueError(f"{file} cannot be read: {error.strerror}") from None
-    except UnicodeError:
-        raise ValueError(f"{file} is not UTF-8") from None
+    try:
+        entries = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ValueError(f"{file}: {error}") from None
     default = entries.pop("default", "")
     if len(entries) > MAX_ENTRIES:
         raise ValueError(f"{file}: there are {len(entries)} databases; at most {MAX_ENTRIES} can be used")
     valid: dict[str, DatabaseConfig] = {}
-    invalid: list[InvalidDatabase] = []
+    invalid: list[InvalidEntry] = []
     for name, entry in entries.items():
         try:
             valid[name] = _parse_entry(name, entry, file.parent, env)
         except ValueError as error:
-            invalid.append(InvalidDatabase(" ".join(name.split())[:40], str(error)))
+            invalid.append(InvalidEntry(" ".join(name.split())[:40], str(error)))
     if default and default not in (SHIPPED_DATABASE, *valid):
-        invalid.append(InvalidDatabase("default", "it names none of the databases that can be used"))
+        invalid.append(InvalidEntry("default", "it names none of the databases that can be used"))
         default = ""
     return DatabaseConfigs(tuple(valid.values()), tuple(invalid), default)
 
@@ -152,11 +140,11 @@ def parse_database_url(text: str, file_schemes: Sequence[str] = ("sqlite", "duck
     return None
 
 
-def _is_well_formed(rest: str) -> bool:
-    """Return whether a URL parses into one host and one database: a stray character of a password
-    breaks it up."""
+def _is_well_formed(url_rest: str) -> bool:
+    """Return whether a URL, without its scheme, parses into one host and one database. An unescaped
+    character in the password would split it elsewhere."""
     try:
-        parts = urlsplit(f"//{rest}")
+        parts = urlsplit(f"//{url_rest}")
         port = parts.port
     except ValueError:
         return False
@@ -194,5 +182,4 @@ def _parse_entry(name: str, entry: object, folder: Path, env: Mapping[str, str])
     try:
         return DatabaseConfig(name=name, **fields)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise ValueError(first_problem(error)) from None

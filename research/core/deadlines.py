@@ -12,14 +12,14 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 
-_countdowns: ContextVar[tuple[Countdown, ...]] = ContextVar("clocks", default=())
+_countdowns: ContextVar[tuple[Countdown, ...]] = ContextVar("countdowns", default=())
 
 
 class Countdown:
     """A countdown in seconds that can be paused, by several callers at once."""
 
     def __init__(self, seconds: float, timeout: asyncio.Timeout | None = None) -> None:
-        self._ends_at = _loop_time() + seconds
+        self._ends_at = loop_time() + seconds
         self._timeout = timeout
         self._paused_at = 0.0
         self._pause_count = 0
@@ -27,12 +27,12 @@ class Countdown:
     @property
     def remaining_seconds(self) -> float:
         """Seconds left; negative after the end."""
-        return self._ends_at - (self._paused_at if self._pause_count else _loop_time())
+        return self._ends_at - (self._paused_at if self._pause_count else loop_time())
 
     def pause(self) -> None:
         """Pause the countdown; several pauses may overlap."""
         if not self._pause_count:
-            self._paused_at = _loop_time()
+            self._paused_at = loop_time()
             self._reschedule(None)
         self._pause_count += 1
 
@@ -40,7 +40,7 @@ class Countdown:
         """End one pause; the countdown runs again after the last one."""
         self._pause_count -= 1
         if not self._pause_count:
-            self._ends_at += _loop_time() - self._paused_at
+            self._ends_at += loop_time() - self._paused_at
             self._reschedule(self._ends_at)
 
     def _reschedule(self, when: float | None) -> None:
@@ -48,11 +48,12 @@ class Countdown:
             self._timeout.reschedule(when)
 
     def detach_timeout(self) -> None:
-        """Detach the ended timeout; background tasks may still pause and resume."""
+        """Detach the ended timeout, because background tasks may still pause and resume the countdown."""
         self._timeout = None
 
 
-def _loop_time() -> float:
+def loop_time() -> float:
+    """Return the time of the running event loop in seconds."""
     return asyncio.get_running_loop().time()
 
 

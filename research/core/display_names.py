@@ -17,8 +17,8 @@ _SHIPPED_TABLE_PATTERN = re.compile(r"\b(?:a_sight|tourist_spot)\b", re.I)
 
 
 _COLUMN_HEADINGS = {column: (zh, en) for column, zh, en in data.rows("headings.tsv")}
-PROVINCES_EN = {zh: en for sort, zh, en in data.rows("regions.tsv") if sort == "province"}
-CITIES_EN = {zh: en for sort, zh, en in data.rows("regions.tsv") if sort == "city"}
+PROVINCES_EN = {zh: en for region_type, zh, en in data.rows("regions.tsv") if region_type == "province"}
+CITIES_EN = {zh: en for region_type, zh, en in data.rows("regions.tsv") if region_type == "city"}
 _REGIONS_EN = CITIES_EN | PROVINCES_EN
 _AMBIGUOUS_NAMES = {en for en, n in Counter(_REGIONS_EN.values()).items() if n > 1}
 
@@ -47,7 +47,7 @@ def localise_rows(rows: QueryResult, language: Language) -> QueryResult:
     Types and the order of rows and columns stay.
     """
     if rows.headings:
-        return _apply_own_headings(rows, language)
+        return _apply_result_headings(rows, language)
     if not _SHIPPED_TABLE_PATTERN.search(rows.sql):
         return rows
     return rows.model_copy(
@@ -62,7 +62,7 @@ def localise_rows(rows: QueryResult, language: Language) -> QueryResult:
     )
 
 
-def _apply_own_headings(rows: QueryResult, language: Language) -> QueryResult:
+def _apply_result_headings(rows: QueryResult, language: Language) -> QueryResult:
     """Apply the headings that a result carries. A heading of two columns is used for neither."""
     headings = [rows.headings.get(name, {}).get(language, name) for name in rows.names]
     names = tuple(headings[n] if headings.count(headings[n]) == 1 else name for n, name in enumerate(rows.names))

@@ -39,7 +39,7 @@ def parse_domain_list(text: str) -> dict[str, DomainStatus]:
     return statuses
 
 
-def url_status(url: str, statuses: Mapping[str, DomainStatus]) -> DomainStatus | None:
+def domain_status(url: str, statuses: Mapping[str, DomainStatus]) -> DomainStatus | None:
     """Return the status of a URL's host; None if no entry matches."""
     try:
         host = _to_idna((urlsplit(url).hostname or "").lower())

@@ -10,7 +10,7 @@ import logging
 import re
 import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -59,7 +59,7 @@ class ServiceError(Exception):
         super().__init__(f"{reason}: {self.message}")
 
     def to_failure(self, stage: Stage, source: str = "", query: str = "") -> Failure:
-        """Convert the error to a record."""
+        """Convert the error to a `Failure`."""
         return Failure(
             stage=stage,
             source=source,
@@ -81,13 +81,19 @@ _DNS_MESSAGE_PATTERN = re.compile(
 _TLS_MESSAGE_PATTERN = re.compile(r"certificate|\bssl\b|\btls\b|CERT_", re.I)
 
 
+def exception_chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception, then the one that caused it or was being handled, and so on."""
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        yield link
+        link = link.__cause__ or link.__context__
+
+
 def connection_hint(error: BaseException) -> FailureHint:
     """Return "dns" or "tls" for a connection error of that kind, else ""."""
-    chain: list[BaseException] = []
-    link: BaseException | None = error
-    while link is not None and link not in chain:
-        chain.append(link)
-        link = link.__cause__ or link.__context__
+    chain = list(exception_chain(error))
     names = {cls.__name__ for exception in chain for cls in type(exception).__mro__}
     text = " ".join(map(str, chain))
     if names & _DNS_ERROR_CLASSES or _DNS_MESSAGE_PATTERN.search(text):
@@ -98,9 +104,9 @@ def connection_hint(error: BaseException) -> FailureHint:
 def error_from_status(status: int, message: str, headers: Mapping[str, str] | None = None) -> ServiceError:
     """Convert an HTTP status from 300 on to an error, for any service.
 
-    `headers` (a case-insensitive mapping) supply the retry delay and the redirect target. Clients
-    with a key follow no redirect: keys and prompts are meant for the configured address, and a
-    library would send them on.
+    `headers` (a case-insensitive mapping) supply the retry delay and the redirect target. A redirect
+    is an error, because a client that followed it would send its key and prompt to another address
+    than the configured one.
     """
     headers = headers or {}
     after = parse_retry_after(headers)

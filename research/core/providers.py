@@ -17,6 +17,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from research import data
+from research.core.config_files import first_problem
 from research.core.urls import is_http_url
 
 FILE_NAME = "models.toml"
@@ -26,28 +27,33 @@ _NAME_PATTERN = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 
 
 class Provider(BaseModel):
-    """A model server: how it is reached and what it supports. `context` is in tokens."""
+    """A model server: how it is reached and what it supports. The aliases are the fields of the table.
+
+    `key_setting` and `url_setting` are the names of the settings with its key and with another URL, to
+    which `path` is appended. `context_tokens` is the context length of a model of unknown length.
+    `key_page` is the URL at which people get a key; `key_test_path` can be read with a valid key only.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
-    wire: ProviderProtocol = "openai"
+    protocol: ProviderProtocol = Field(default="openai", alias="wire")
     title: str = ""
     url: str = ""
     path: str = ""
-    key: str = Field(default="", pattern=r"^([A-Z][A-Z0-9_]*)?$")
-    address: str = Field(default="", pattern=r"^([A-Z][A-Z0-9_]*)?$")
-    keyless: bool = False
+    key_setting: str = Field(default="", pattern=r"^([A-Z][A-Z0-9_]*)?$", alias="key")
+    url_setting: str = Field(default="", pattern=r"^([A-Z][A-Z0-9_]*)?$", alias="address")
+    is_key_optional: bool = Field(default=False, alias="keyless")
     json_mode: JSONMode = Field(default="schema", alias="json")
-    counted: bool = True
-    context: int = Field(default=131_072, ge=2_048)
-    keys_at: str = ""
-    proof: str = "models"
+    has_stream_usage: bool = Field(default=True, alias="counted")
+    context_tokens: int = Field(default=131_072, ge=2_048, alias="context")
+    key_page: str = Field(default="", alias="keys_at")
+    key_test_path: str = Field(default="models", alias="proof")
 
     @property
     def required_setting(self) -> str:
         """Name of the setting without which the provider cannot be used."""
-        return self.key if self.key and not self.keyless else self.address
+        return self.key_setting if self.key_setting and not self.is_key_optional else self.url_setting
 
 
 class ResultFields(BaseModel):
@@ -62,23 +68,29 @@ class ResultFields(BaseModel):
 
 
 class SearchService(BaseModel):
-    """A search service with a key: its request, and where its response holds the results."""
+    """A search service with a key: its request, and where its response holds the results.
+
+    The aliases are the fields of the table. `key_setting` and `url_setting` are the names of the
+    settings with its key and with another URL. `header` is the name of the header with the key and the
+    text before the key. In `parameters` {query} and {results} are filled in. `results_path` is the path
+    of the list of results in the JSON. With `is_html` the texts of results are HTML.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     title: str
     url: str
-    key: str
-    address: str
+    key_setting: str = Field(alias="key")
+    url_setting: str = Field(alias="address")
     method: Literal["GET", "POST"]
     header: tuple[str, str]
-    send: Mapping[str, Any]
-    most: int
-    rows: str
-    fields: ResultFields
-    markup: bool = False
-    keys_at: str
+    parameters: Mapping[str, Any] = Field(alias="send")
+    max_results: int = Field(alias="most")
+    results_path: str = Field(alias="rows")
+    result_fields: ResultFields = Field(alias="fields")
+    is_html: bool = Field(default=False, alias="markup")
+    key_page: str = Field(alias="keys_at")
 
 
 @cache
@@ -109,11 +121,11 @@ def load_providers(folder: Path) -> Mapping[str, Provider]:
         raise ValueError(f"{folder / FILE_NAME} cannot be read: {error.strerror}") from None
     except UnicodeError:
         raise ValueError(f"{folder / FILE_NAME} is not UTF-8") from None
-    own = _parse_providers(text)
-    for name, provider in own.items():
-        if not is_http_url(provider.url) and not provider.address and provider.wire != "gemini":
+    added = _parse_providers(text)
+    for name, provider in added.items():
+        if not is_http_url(provider.url) and not provider.url_setting and provider.protocol != "gemini":
             raise ValueError(f"[{name}] needs url, an address such as http://127.0.0.1:8000/v1")
-    return {**shipped_providers(), **own}
+    return {**shipped_providers(), **added}
 
 
 def _parse_providers(text: str) -> Mapping[str, Provider]:
@@ -130,7 +142,5 @@ def _parse_providers(text: str) -> Mapping[str, Provider]:
         try:
             providers[name] = Provider(**({"title": name} | entry | {"name": name}))
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            field = ".".join(map(str, first["loc"]))
-            raise ValueError(f"[{name}] {field}: {first['msg']}") from None
+            raise ValueError(f"[{name}] {first_problem(error)}") from None
     return providers

@@ -11,22 +11,21 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
+from research.core.config_files import OFF, InvalidEntry, ShortText, first_problem, read_config
 from research.core.urls import is_http_url
 
 FILE_NAME = "mcp.json"
-OFF = "off"  # setting value for no servers
 MAX_SERVERS = 50
 _NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,39}")
 _VARIABLE_PATTERN = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET_NAME_PATTERN = re.compile(r"(?i)key|token|secret|passw|credential|auth|cookie")
 _NON_ALPHANUMERIC_PATTERN = re.compile(r"[^a-z0-9]+")
 TransportType = Literal["stdio", "http", "streamable-http", "streamable_http", "streamableHttp"]
-ShortText = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class SearchTool(BaseModel):
@@ -82,17 +81,11 @@ class ToolServer(BaseModel):
         return self.title or self.name
 
 
-class InvalidToolServer(NamedTuple):
-    """An unusable entry and the reason."""
-
-    name: str
-    reason: str
-
-
 def load_servers(
     setting_value: str, folder: Path, env: Mapping[str, str]
-) -> tuple[tuple[ToolServer, ...], tuple[InvalidToolServer, ...]]:
-    """Load the MCP servers of `setting_value`, or else of `mcp.json` in the folder.
+) -> tuple[tuple[ToolServer, ...], tuple[InvalidEntry, ...]]:
+    """Load the MCP servers of the file `setting_value`, or else of `mcp.json` in the folder; none with
+    `OFF`.
 
     Returns:
         The usable servers that are not disabled, and the invalid entries.
@@ -103,27 +96,22 @@ def load_servers(
     if setting_value.lower() == OFF:
         return (), ()
     file = Path(setting_value).expanduser() if setting_value else folder / FILE_NAME
-    try:
-        entries = _parse_entries(file.read_text(encoding="utf-8-sig"))
-    except (FileNotFoundError, NotADirectoryError):
-        if setting_value:
-            raise ValueError(f"{file} is not there") from None
+    text = read_config(file, is_required=bool(setting_value))
+    if text is None:
         return (), ()
-    except OSError as error:
-        raise ValueError(f"{file} cannot be read: {error.strerror}") from None
-    except UnicodeError:
-        raise ValueError(f"{file} is not UTF-8") from None
+    try:
+        entries = _parse_entries(text)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{file}: {error}") from None
     servers: dict[str, ToolServer] = {}
-    invalid: list[InvalidToolServer] = []
+    invalid: list[InvalidEntry] = []
     for name, entry in entries.items():
         try:
             server = _parse_server(name, entry, env)
             if server.source_name in servers:
                 raise ValueError(f"its name is too much like {servers[server.source_name].name}")
         except ValueError as error:
-            invalid.append(InvalidToolServer(name[:40], str(error)))
+            invalid.append(InvalidEntry(name[:40], str(error)))
             continue
         if not server.disabled:
             servers[server.source_name] = server
@@ -160,10 +148,7 @@ def _parse_server(name: str, entry: object, env: Mapping[str, str]) -> ToolServe
     try:
         return ToolServer(**fields, name=name, secrets=tuple(map(SecretStr, filter(None, secrets))))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(map(str, first["loc"]))
-        message = first["msg"].removeprefix("Value error, ")
-        raise ValueError(f"{field}: {message}" if field else message) from None
+        raise ValueError(first_problem(error)) from None
 
 
 def _substitute_variables(

@@ -51,7 +51,7 @@ INSTALL_COMMAND = "pip install 'opentelemetry-sdk>=1.45' 'opentelemetry-exporter
 FLUSH_SECONDS = 2.0  # time for unsent spans at the end
 _PROVIDER_NAMES = {"gemini": "gcp.gemini"}  # name in the conventions; other names are equal
 _FAILURE_REASONS = frozenset(get_args(FailureReason))
-_UNFAILED_REASONS = (None, "empty", "left out")  # search reasons that are not errors
+_REASONS_WITHOUT_ERROR = (None, "empty", "left out")  # search reasons that are not errors
 _LIBRARY_LOGGERS = ("opentelemetry.exporter", "opentelemetry.sdk", "opentelemetry.util")
 _StateUpdate = dict[str, Any]
 
@@ -304,7 +304,7 @@ def _set_result_attributes(span: _OpenSpan, update: _StateUpdate) -> None:
         attributes |= _reflection_attributes(reflection)
     for finding in update.get("findings", ()):
         attributes |= _finding_attributes(finding)
-        if finding.reason not in _UNFAILED_REASONS:
+        if finding.reason not in _REASONS_WITHOUT_ERROR:
             span.mark_failed(finding.reason)
     span.span.set_attributes(attributes)
 
@@ -347,7 +347,7 @@ def _error_type(error: BaseException) -> str:
 def _make_id_generator() -> Any:
     from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 
-    class Ids(RandomIdGenerator):
+    class RunIdGenerator(RandomIdGenerator):
         """Hashes the run id to a trace id. Only the event loop of the runs starts traces."""
 
         run = ""
@@ -356,7 +356,7 @@ def _make_id_generator() -> Any:
             digest = hashlib.blake2b(self.run.encode(), digest_size=16).digest()
             return int.from_bytes(digest, "big")
 
-    return Ids()
+    return RunIdGenerator()
 
 
 def _session_without_redirects() -> Any:
@@ -366,13 +366,13 @@ def _session_without_redirects() -> Any:
     """
     import requests
 
-    def refuse(response: Any, **_: Any) -> None:
+    def raise_on_redirect(response: Any, **_: Any) -> None:
         if response.is_redirect:
             response.close()
             raise requests.TooManyRedirects("redirects are not followed", response=response)
 
     session = requests.Session()
-    session.hooks["response"].append(refuse)
+    session.hooks["response"].append(raise_on_redirect)
     return session
 
 
@@ -381,22 +381,22 @@ def _warn_once(exporter: SpanExporter) -> SpanExporter:
     from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
-    class Once(SpanExporter):
-        told = False
+    class WarnOnceExporter(SpanExporter):
+        has_warned = False
 
         def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
             result = exporter.export(spans)
             failed = result is not SpanExportResult.SUCCESS
-            if failed and not self.told:
+            if failed and not self.has_warned:
                 log.warning(
                     "The collector of OTEL_EXPORTER_OTLP_ENDPOINT does not take the traces of runs; "
                     "it must be in reach and take OTLP over HTTP (usually port 4318), and a redirect is "
                     "not followed. Runs go on."
                 )
-            self.told = failed
+            self.has_warned = failed
             return result
 
         def shutdown(self) -> None:
             exporter.shutdown()
 
-    return Once()
+    return WarnOnceExporter()

@@ -22,7 +22,7 @@ _DESTINATION_PARAMETER = "to"  # with it, an origin parameter is content: ?fr=US
 
 # Pages that only redirect to the URL in one of their parameters.
 _GOOGLE_HOST_PATTERN = re.compile(r"(?:[a-z]+\.)?google\.(?:[a-z]{2,3}|com?\.[a-z]{2})")
-_WRAPPER_PARAMETERS = {place: tuple(names.split("|")) for place, names in data.rows("wrappers.tsv")}
+_WRAPPER_PARAMETERS = {page: tuple(names.split("|")) for page, names in data.rows("wrappers.tsv")}
 _MAX_HOPS = 5  # nested wrappers; a URL with more is left unchanged
 _AMP_CACHE_PATH_PATTERN = re.compile(r"/(?:c|v|wp/s|wp)/(?P<safe>s/)?(?P<rest>[^/]+\.[^/]+(?:/.*)?)")
 _AMP_VIEWER_PATH_PATTERN = re.compile(r"/amp/(?P<safe>s/)?(?P<rest>[^/]+\.[^/]+(?:/.*)?)")
@@ -84,14 +84,14 @@ def find_urls(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, (_trim_url(match[0]) for match in _URL_IN_TEXT_PATTERN.finditer(text)))))
 
 
-def replace_urls(text: str, replacement: Callable[[str], str] = lambda address: " ") -> str:
+def replace_urls(text: str, replacement: Callable[[str], str] = lambda url: " ") -> str:
     """Replace each URL in a text, by default with a blank."""
 
-    def replaced(match: re.Match[str]) -> str:
-        address = _trim_url(match[0])
-        return replacement(address) + match[0][len(address) :] if address else match[0]
+    def replace_match(match: re.Match[str]) -> str:
+        url = _trim_url(match[0])
+        return replacement(url) + match[0][len(url) :] if url else match[0]
 
-    return _URL_IN_TEXT_PATTERN.sub(replaced, text)
+    return _URL_IN_TEXT_PATTERN.sub(replace_match, text)
 
 
 def _trim_url(url: str) -> str:
@@ -121,12 +121,12 @@ def canonical_url(url: str) -> str:
     is that URL, if it is a plain one. A redirect that hides its target stays as it is, and so does
     an archived copy, which is a document of its own.
     """
-    outer = address = _normalise_url(url)
+    outer = current = _normalise_url(url)
     for _ in range(_MAX_HOPS + 1):
-        inner = _normalise_url(_wrapped_url(urlsplit(address))) if address else ""
+        inner = _normalise_url(_wrapped_url(urlsplit(current))) if current else ""
         if not inner:
-            return address
-        address = inner
+            return current
+        current = inner
     return outer
 
 
@@ -181,14 +181,16 @@ def _page_fragment(parts: SplitResult) -> str:
     return ""
 
 
-def _strip_fragment(place: str, fragment: str) -> str:
+def _strip_fragment(page_path: str, fragment: str) -> str:
     """Return the fragment if it names a page drawn by a script, "" if it names a place within one.
 
     Routes begin with / or ! (#/news/1, #!/a), have a path (#news/1) or parameters (#id=5). A text
     directive (:~:text=, https://wicg.github.io/scroll-to-text-fragment/), an anchor after a route
     and tracking parameters are removed.
     """
-    if _FILE_PATH_PATTERN.search(place) or (_PDF_WORD_PATTERN.search(place) and _PDF_FRAGMENT_PATTERN.match(fragment)):
+    if _FILE_PATH_PATTERN.search(page_path) or (
+        _PDF_WORD_PATTERN.search(page_path) and _PDF_FRAGMENT_PATTERN.match(fragment)
+    ):
         return ""
     route, _, anchor = fragment.partition("#")
     path, mark, query = route.partition("?")
@@ -301,10 +303,10 @@ def url_identity(url: str) -> str:
     URLs for one thing have rules: DOIs, arXiv, the wikis of Wikimedia, WeChat articles and YouTube
     videos.
     """
-    address = canonical_url(url)
-    if not address:
+    canonical = canonical_url(url)
+    if not canonical:
         return ""
-    parts = urlsplit(address)
+    parts = urlsplit(canonical)
     path = _normalise_escapes(parts.path, _UNESCAPED_IN_PATH).rstrip("/")
     host = _desktop_host(_decode_punycode(parts.netloc), is_article=_is_article_path(path))
     host, path, pairs = _apply_site_rules(host, path, _sorted_parameters(parts.query))

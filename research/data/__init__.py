@@ -5,13 +5,22 @@ This module knows nothing of their use. A line that begins with # is a comment.
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from importlib import resources
+from typing import Any
 
 
 def text(name: str) -> str:
     """Return the content of a file in this folder."""
     return resources.files(__name__).joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def json_object(name: str) -> dict[str, Any]:
+    """Return the object in a JSON file of this folder, read once."""
+    content: dict[str, Any] = json.loads(text(name))
+    return content
 
 
 def lines(name: str) -> list[str]:

@@ -77,7 +77,7 @@ def service_name(failure: Failure, language: Language) -> str:
     """
     if (model := _MODEL_NAME.match(failure.message)) and model[1] in shipped_providers():
         known = shipped_providers()[model[1]]
-        if model[2] == known.proof:  # the request was for the list of models
+        if model[2] == known.key_test_path:  # the request was for the list of models
             return known.title
         return message("mark.aside", language, text=known.title, more=model[2])
     if head := _SERVICE_PREFIX.match(failure.message):

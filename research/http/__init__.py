@@ -1,1 +1,1 @@
-"""Outgoing HTTP: address checks, bounded bodies, pacing, retries and failover."""
+"""Outgoing HTTP: address checks, size limits, rate limits and failover; and limits on incoming connections."""

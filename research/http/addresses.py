@@ -1,4 +1,4 @@
-"""Checks that a page is read from a public address only, in whatever form the address is written.
+"""Checks that pages are read from public addresses only.
 
 Links in search results are written by strangers, and this program can reach more than the public
 internet: its own machine, the neighbouring ones, the key service of a cloud. So every IP address,
@@ -36,7 +36,7 @@ _LOCAL_NAMES = (
 _HOST_NAME_PATTERN = re.compile(r"(?=.{4,253}\Z)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})+")
 # A browser treats a host as a number by its last label.
 _NUMERIC_LABEL_PATTERN = re.compile(r"(?:\d+|0x[0-9a-f]*)\Z", re.ASCII)
-# Hosts whose owner permits people, but no program, to follow a link.
+# Hosts whose owner permits people, but no program, to follow a link, each with the text of the refusal.
 _HUMAN_ONLY_HOSTS = {
     "vertexaisearch.cloud.google.com": "Google's search links are for people to open: "
     "its terms forbid that a program follows them"
@@ -251,7 +251,7 @@ class AddressValidator:
 
 
 def _parse_url(url: str) -> URL:
-    """Parse a URL; refuse one that parsers read differently or that could mislead one."""
+    """Parse a URL; refuse one that different parsers read differently."""
     if len(url) > MAX_URL_CHARS:
         raise _refusal_error(f"an address of more than {MAX_URL_CHARS} characters")
     for char in url:

@@ -8,7 +8,8 @@ from lxml import etree
 
 from research.core.errors import ServiceError, error_from_status
 from research.core.version import VERSION
-from research.http.responses import convert_errors, parse_json_list, parse_json_object, read_streamed_body, ssl_context
+from research.http.lazy_client import LazyClient
+from research.http.responses import convert_errors, parse_json_list, parse_json_object, read_streamed_body
 
 if TYPE_CHECKING:
     import httpx
@@ -28,7 +29,7 @@ class ServiceClient:
         self.contact = contact
         self._base_url = base_url.rstrip("/")
         self._timeout_seconds = timeout_seconds
-        self._client: httpx.AsyncClient | None = None
+        self._client = LazyClient(timeout=timeout_seconds)
 
     async def get_json(self, service: str, path: str, parameters: dict[str, str]) -> dict[str, Any]:
         """Return the JSON object that the service answers with.
@@ -39,7 +40,7 @@ class ServiceClient:
         response, body = await self._get(service, path, parameters)
         return parse_json_object(body, response, service)
 
-    async def get_rows(self, service: str, path: str, parameters: dict[str, str]) -> list[dict[str, Any]]:
+    async def get_json_list(self, service: str, path: str, parameters: dict[str, str]) -> list[dict[str, Any]]:
         """Return the objects of the JSON list that the service answers with.
 
         Raises:
@@ -76,15 +77,15 @@ class ServiceClient:
 
     async def close(self) -> None:
         """Close the connections."""
-        client, self._client = self._client, None
-        if client:
-            await client.aclose()
+        await self._client.close()
 
     async def _get(self, service: str, path: str, parameters: dict[str, str]) -> tuple[httpx.Response, bytes]:
         query = {name: value for name, value in parameters.items() if value}
         async with (
             convert_errors(service, self._timeout_seconds),
-            self._http_client().stream("GET", f"{self._base_url}{path}", params=query) as response,
+            self._client.open().stream(
+                "GET", f"{self._base_url}{path}", params=query, headers={"User-Agent": self._user_agent()}
+            ) as response,
         ):
             if response.status_code == 403:
                 raise ServiceError("blocked", f"HTTP 403: {service} bars this client")
@@ -92,14 +93,7 @@ class ServiceClient:
                 raise error_from_status(response.status_code, service, response.headers)
             return response, await read_streamed_body(response, service, MAX_BODY_BYTES)
 
-    def _http_client(self) -> httpx.AsyncClient:
-        """The HTTP client, created at the first request."""
-        if self._client is None:
-            import httpx
+    def _user_agent(self) -> str:
+        import httpx
 
-            contact = f"; {self.contact}" if self.contact else ""
-            agent = USER_AGENT.format(contact=contact, library=httpx.__version__)
-            self._client = httpx.AsyncClient(
-                headers={"User-Agent": agent}, timeout=self._timeout_seconds, verify=ssl_context()
-            )
-        return self._client
+        return USER_AGENT.format(contact=f"; {self.contact}" if self.contact else "", library=httpx.__version__)

@@ -9,12 +9,13 @@ methods of uvicorn's own class are wrapped.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Literal
 
 CHECK_INTERVAL_SECONDS = 10.0  # between two checks of a connection; it is closed at the second
 MIN_BODY_BYTES = 10_000  # bytes of a body that must arrive between two checks
 MAX_IDLE_CONNECTIONS = 200  # connections without a request; beyond that the oldest is closed
 _WATCHER_ATTRIBUTE = "_sightline_watch"
+ConnectionState = Literal["idle", "receiving", "answering", "ended"]
 
 
 class _ConnectionWatcher:
@@ -28,12 +29,12 @@ class _ConnectionWatcher:
         self._timer = self._loop.call_later(interval_seconds, self._check)
 
     @property
-    def state(self) -> str:
+    def state(self) -> ConnectionState:
         """State of the connection: "idle" without a request, "receiving" while a body arrives,
-        "answering" after that, "over" once the connection is closed or has become a websocket."""
+        "answering" after that, "ended" once the connection is closed or has become a websocket."""
         protocol, cycle = self._protocol, self._protocol.cycle
         if protocol.transport.is_closing() or protocol.transport.get_protocol() is not protocol:
-            return "over"
+            return "ended"
         if cycle is None or cycle.response_complete:
             return "idle"
         if cycle.more_body and not protocol.flow.read_paused:  # otherwise it is our side that has paused reading
@@ -42,7 +43,7 @@ class _ConnectionWatcher:
 
     def _check(self) -> None:
         now = self.state, self._protocol.cycle
-        if self.state == "over":
+        if self.state == "ended":
             return
         if now == self._previous and (
             self.state == "idle" or (self.state == "receiving" and self.received_bytes < MIN_BODY_BYTES)

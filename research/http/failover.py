@@ -22,13 +22,13 @@ _ProviderT = TypeVar("_ProviderT", bound=HasName)
 _ResultT = TypeVar("_ResultT")
 
 
-async def ask_in_order(
+async def first_answer(
     providers: Sequence[_ProviderT], query: str, ask: Callable[[_ProviderT], Awaitable[_ResultT]], countdown: Countdown
 ) -> tuple[tuple[_ProviderT, _ResultT] | None, list[Failure]]:
-    """Return the first provider that answers with its answer, and the failures of those before it.
+    """Return the first answer with its provider, None if all fail, and the failures of the others.
 
-    Each provider gets an equal share of the remaining time, so that one that hangs leaves time for
-    the others.
+    Each provider in turn gets an equal share of the remaining time, so that one that hangs leaves
+    time for those after it. `query` is only repeated in the failures.
     """
     failures: list[Failure] = []
     for index, provider in enumerate(providers):

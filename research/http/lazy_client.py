@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 
 class LazyClient:
-    """Holds an httpx client, which belongs to the event loop on which it is first used."""
+    """Creates an httpx client at its first use, on the event loop to which it then belongs."""
 
     def __init__(self, **options: Any) -> None:
         """`options` are arguments of `httpx.AsyncClient`."""
         self._options = options
         self._client: httpx.AsyncClient | None = None
 
-    def get(self) -> httpx.AsyncClient:
-        """Return the client; it does not follow redirects."""
+    def open(self) -> httpx.AsyncClient:
+        """Return the client, created if needed. It does not follow redirects."""
         if self._client is None:
             import httpx
 

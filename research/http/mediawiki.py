@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from research.core.errors import ServiceError
+from research.core.json_values import as_object
 from research.http.client import ServiceClient
-from research.http.sanitize import as_object, remove_control_characters
+from research.http.sanitize import remove_control_characters
 
 _BUSY_CODES = ("maxlag", "readonly", "internal_api_error")
 

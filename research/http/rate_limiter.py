@@ -24,7 +24,7 @@ process_count = 1  # processes that share the services' limits
 
 @dataclass
 class RateLimiter:
-    """Allows `max_starts` starts within any interval (seconds), for each key.
+    """Allows `max_starts` starts within any interval (seconds), for each key; "" is one key as well.
 
     It works across the threads and event loops of the process. `max_starts` of 0 is no limit. With
     `is_shared`, several processes share the allowance: the interval is multiplied by their number.

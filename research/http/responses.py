@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from research.core.errors import ServiceError, connection_hint
-from research.http.sanitize import keep_objects
+from research.core.json_values import keep_objects
 
 if TYPE_CHECKING:
     import httpx
@@ -70,17 +70,8 @@ async def read_streamed_body(response: httpx.Response, service: str, max_bytes: 
     return bytes(body)
 
 
-def parse_json_response(response: httpx.Response, service: str) -> dict[str, Any]:
-    """Return the JSON object in a response.
-
-    Raises:
-        ServiceError: It holds something else, such as a web page.
-    """
-    return parse_json_object(response.content, response, service)
-
-
 def parse_json_object(body: bytes, response: httpx.Response, service: str) -> dict[str, Any]:
-    """Return the JSON object that the body of a response is.
+    """Parse the body of a response as a JSON object; the response itself serves the error.
 
     Raises:
         ServiceError: It is something else.
@@ -90,7 +81,7 @@ def parse_json_object(body: bytes, response: httpx.Response, service: str) -> di
 
 
 def parse_json_list(body: bytes, response: httpx.Response, service: str) -> list[dict[str, Any]]:
-    """Return the objects of the JSON list that the body of a response is.
+    """Parse the body of a response as a JSON list, and return the objects in it.
 
     Raises:
         ServiceError: It is something else.

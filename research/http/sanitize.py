@@ -1,14 +1,12 @@
 """Cleans text from outside for display and storage.
 
-Nothing that a service sends is trusted: any field may be missing, of another type, or full of
-mark-up.
+Nothing that a service sends is trusted: a text may be missing, of another type, or full of mark-up.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from typing import Any
 
 from research.core.text.decimals import join_decimals
 from research.core.text.tokenizer import has_han
@@ -60,13 +58,3 @@ def truncate_text(text: str, limit: int) -> str:
 
 def _is_word_character(char: str) -> bool:
     return not char.isspace() and not has_han(char)
-
-
-def keep_objects(value: object) -> list[dict[str, Any]]:
-    """Return the objects of a JSON list; [] for any other value."""
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
-
-
-def as_object(value: object) -> dict[str, Any]:
-    """Return a JSON value that is an object; {} for any other value."""
-    return value if isinstance(value, dict) else {}

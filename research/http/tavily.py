@@ -6,9 +6,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from research.core.errors import ServiceError, error_from_status
+from research.core.json_values import keep_objects
 from research.core.records import Readiness
-from research.http.responses import convert_errors, parse_json_response, ssl_context, timeout_error
-from research.http.sanitize import keep_objects, tidy_text
+from research.http.lazy_client import LazyClient
+from research.http.responses import convert_errors, parse_json_object, timeout_error
+from research.http.sanitize import tidy_text
 
 if TYPE_CHECKING:
     import httpx
@@ -34,8 +36,7 @@ class TavilyClient:
         self._key = key.strip()
         self._base_url = base_url.rstrip("/")
         self._timeout_seconds = timeout_seconds
-        self._http_client: httpx.AsyncClient | None = None
-        self._client: AsyncTavilyClient | None = None
+        self._client = LazyClient(event_hooks={"response": [_check_response]})
 
     def readiness(self) -> Readiness:
         """Return whether a key is set."""
@@ -52,7 +53,7 @@ class TavilyClient:
         if not _KEY_PATTERN.fullmatch(self._key):
             raise ServiceError("refused", f"{KEY_SETTING} has characters that no key has", hint="key")
 
-        from tavily.errors import TimeoutError as TooLate
+        from tavily.errors import TimeoutError as TavilyTimeoutError
 
         try:
             async with convert_errors("Tavily", self._timeout_seconds):
@@ -60,30 +61,22 @@ class TavilyClient:
                     query, timeout=self._timeout_seconds, **parameters
                 )
                 return answer
-        except TooLate as error:
+        except TavilyTimeoutError as error:
             raise timeout_error("Tavily", self._timeout_seconds) from error
 
     async def close(self) -> None:
         """Close the connections."""
-        http, self._http_client, self._client = self._http_client, None, None
-        if http:
-            await http.aclose()
+        await self._client.close()
 
     def _tavily_client(self) -> AsyncTavilyClient:
-        """The client, created at the first search.
+        """Return a client of the library over our connections.
 
-        Its connection checks each response first: the library's own exceptions lose the status and
-        the retry delay, and for some statuses it raises none.
+        They check each response first: the library's own exceptions lose the status and the retry
+        delay, and for some statuses it raises none.
         """
-        if self._client is None:
-            import httpx
-            from tavily import AsyncTavilyClient
+        from tavily import AsyncTavilyClient
 
-            self._http_client = httpx.AsyncClient(verify=ssl_context(), event_hooks={"response": [_check_response]})
-            self._client = AsyncTavilyClient(
-                api_key=self._key, api_base_url=self._base_url or None, client=self._http_client
-            )
-        return self._client
+        return AsyncTavilyClient(api_key=self._key, api_base_url=self._base_url or None, client=self._client.open())
 
 
 async def _check_response(response: httpx.Response) -> None:
@@ -95,7 +88,7 @@ async def _check_response(response: httpx.Response) -> None:
     await response.aread()
     status = response.status_code
     if status == 200:
-        parse_json_response(response, "Tavily")
+        parse_json_object(response.content, response, "Tavily")
         return
     if status < 300:
         raise ServiceError("malformed", f"Tavily: HTTP {status} is no answer")

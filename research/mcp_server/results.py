@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 import research
 from research.core.errors import ServiceError, mask_secrets
 from research.core.records import ColumnCoverage, Evidence, Finding, Report, Run
+from research.core.text.control_chars import replace_surrogates
 from research.mcp_server import schemas
 
 log = logging.getLogger(__name__)
@@ -179,14 +180,14 @@ def _format_database_value(value: object) -> str:
 
 def tool_result(text: str, result: BaseModel, *, is_error: bool = False) -> types.CallToolResult:
     """Return the result of a call as text and data. Half surrogate pairs, which pages may contain, are replaced."""
-    data = json.loads(make_encodable(json.dumps(result.model_dump(mode="json"), ensure_ascii=False)))
-    content: list[types.ContentBlock] = [types.TextContent(type="text", text=make_encodable(text))]
+    data = json.loads(replace_surrogates(json.dumps(result.model_dump(mode="json"), ensure_ascii=False), "?"))
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=replace_surrogates(text, "?"))]
     return types.CallToolResult(content=content, structuredContent=data, isError=is_error)
 
 
 def error_result(message: str) -> types.CallToolResult:
     """Return the result of a call that has failed."""
-    content: list[types.ContentBlock] = [types.TextContent(type="text", text=make_encodable(message))]
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=replace_surrogates(message, "?"))]
     return types.CallToolResult(content=content, isError=True)
 
 
@@ -202,8 +203,3 @@ def error_message(error: Exception, tool: str) -> str:
         return mask_secrets(str(error))
     log.error("%s failed", tool, exc_info=error)
     return f"{tool} failed ({type(error).__name__}); the log of the server has the details."
-
-
-def make_encodable(text: str) -> str:
-    """Replace half surrogate pairs, which pages may contain, by "?", so that UTF-8 can encode the text."""
-    return text.encode("utf-8", "replace").decode()

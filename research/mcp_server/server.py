@@ -28,6 +28,7 @@ from research.core import settings
 from research.core.errors import register_secrets
 from research.core.events import Event
 from research.core.records import Finding, Grid, Plan, Report, Run
+from research.core.text.control_chars import replace_surrogates
 from research.core.unknown_methods import reject_unknown_requests
 from research.mcp_server import run_requests, schemas, serving
 from research.mcp_server.results import (
@@ -37,7 +38,6 @@ from research.mcp_server.results import (
     error_message,
     error_result,
     library_result,
-    make_encodable,
     places_result,
     report_text,
     run_result,
@@ -293,7 +293,7 @@ class SightlineServer(Server[Any, Any]):
             if line and token is not None:
                 count += 1
                 await context.session.send_progress_notification(
-                    token, count, message=make_encodable(line), related_request_id=str(context.request_id)
+                    token, count, message=replace_surrogates(line, "?"), related_request_id=str(context.request_id)
                 )
 
     async def _read_report(self, arguments: schemas.ReportArguments) -> types.CallToolResult:
@@ -312,7 +312,7 @@ class SightlineServer(Server[Any, Any]):
             types.Resource(
                 uri=AnyUrl(RUN_URI_PREFIX + run.id),
                 name=run.id,
-                title=make_encodable(run.question),
+                title=replace_surrogates(run.question, "?"),
                 description=f"{run.status}, {run.created.isoformat(timespec='seconds')}",
                 mimeType="text/markdown",
             )
@@ -324,7 +324,7 @@ class SightlineServer(Server[Any, Any]):
         report = _report_without_remarks(application, run_id) if uri.startswith(RUN_URI_PREFIX) else None
         if report is None:
             raise McpError(types.ErrorData(code=NOT_FOUND, message="There is no such run."))
-        return make_encodable(report_text(report))
+        return replace_surrogates(report_text(report), "?")
 
     # Single sources
 

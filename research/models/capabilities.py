@@ -13,7 +13,7 @@ from research.core.records import Stage
 from research.core.settings import Role, Settings
 from research.models.roles import ModelSpec
 
-JSON_MODES = ("schema", "object", "words")
+JSON_MODES = ("schema", "object", "words")  # "words": the prompt describes the schema
 THINKING, PAGES = "thinking", "pages"  # features that a model may refuse
 _THINKING_WORDS = re.compile(r"thinking.?(?:level|config|budget)", re.I)  # model names also contain "thinking"
 _ROLE_BY_STAGE: dict[Stage, Role] = {
@@ -54,7 +54,7 @@ def find_refused_feature(message: str, features: Container[str]) -> str:
 
 def default_capabilities(provider: Provider) -> ServerCapabilities:
     """Return the capabilities known for a provider."""
-    return ServerCapabilities(JSON_MODES[JSON_MODES.index(provider.json_mode) :], provider.counted)
+    return ServerCapabilities(JSON_MODES[JSON_MODES.index(provider.json_mode) :], provider.has_stream_usage)
 
 
 def json_arguments(spec: ModelSpec, json_mode: str, schema: Mapping[str, Any]) -> dict[str, Any]:

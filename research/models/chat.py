@@ -13,6 +13,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pydantic import BaseModel
@@ -113,8 +114,8 @@ class Chat:
             ServiceError: No answer fits.
         """
 
-        async def ask(prompt: Prompt, whole: bool) -> _M:
-            return await self._ask_json(prompt, schema, output_type, stage, emit, whole)
+        async def ask(prompt: Prompt, can_shrink: bool) -> _M:
+            return await self._ask_json(prompt, schema, output_type, stage, emit, can_shrink)
 
         return await self._ask_within_budget(prompt, ask)
 
@@ -128,26 +129,25 @@ class Chat:
         can_shrink: bool,
     ) -> _M:
         problem = ""
-        for last in (False, True):
-            again = f"\n\nYour last answer could not be used: {problem}" if problem else ""
+        for is_last in (False, True):
+            correction = f"\n\nYour last answer could not be used: {problem}" if problem else ""
+            corrected_prompt = prompt.with_suffix(correction)
             try:
                 text = await self._retry(
-                    lambda more=again: self._request_json(prompt.with_suffix(more), schema, stage, emit, can_shrink),  # type: ignore[misc]
-                    stage,
-                    emit,
+                    partial(self._request_json, corrected_prompt, schema, stage, emit, can_shrink), stage, emit
                 )
-                left_out: list[str] = []
-                found = parse_object(text, output_type, schema, left_out.append)
-                if left_out:
-                    listed = tuple(left_out[:MAX_LISTED_PARTS])
+                omitted: list[str] = []
+                parsed = parse_object(text, output_type, schema, omitted.append)
+                if omitted:
+                    listed = tuple(omitted[:MAX_LISTED_PARTS])
                     emit(PartsUnreadable(stage=stage, service=str(self.spec), parts=listed))
-                return found
-            except OutputFormatError as unfit:
-                problem = str(unfit)
-            except ServiceError as found:
-                if found.reason != "cut off" or last:
+                return parsed
+            except OutputFormatError as error:
+                problem = str(error)
+            except ServiceError as error:
+                if error.reason != "cut off" or is_last:
                     raise
-                problem = found.message
+                problem = error.message
         raise ServiceError("malformed", f"{self.spec}: {problem}")
 
     async def ask_text(self, prompt: Prompt | PromptBuilder, stage: Stage, emit: EventEmitter) -> ModelReply:
@@ -157,8 +157,8 @@ class Chat:
             ServiceError: The model returned no text.
         """
 
-        async def ask(prompt: Prompt, whole: bool) -> ModelReply:
-            return await self._retry(lambda: self._ask_text(prompt, stage, emit, whole), stage, emit)
+        async def ask(prompt: Prompt, can_shrink: bool) -> ModelReply:
+            return await self._retry(lambda: self._ask_text(prompt, stage, emit, can_shrink), stage, emit)
 
         return await self._ask_within_budget(prompt, ask)
 
@@ -167,35 +167,38 @@ class Chat:
         return ModelReply(complete_text(message, self.spec), is_cut=is_cut_off(message))
 
     async def stream_text(self, prompt: Prompt | PromptBuilder, stage: Stage, emit: EventEmitter) -> ModelReply:
-        """Stream a text and return it whole.
+        """Stream a text and return all of it.
 
-        Emits a `TextWritten` for each new stretch, with `restart` when the text begins again. An interrupted text is returned with its `error`.
+        Emit a `TextWritten` for each new piece, with `restart` when the text begins again. An
+        interrupted text is returned with its `error`.
 
         Raises:
             ServiceError: There is no text at all.
         """
 
-        async def ask(prompt: Prompt, whole: bool) -> ModelReply:
-            return await self._stream_with_fallback(prompt, stage, emit, whole)
+        async def ask(prompt: Prompt, can_shrink: bool) -> ModelReply:
+            return await self._stream_with_fallback(prompt, stage, emit, can_shrink)
 
         return await self._ask_within_budget(prompt, ask)
 
     async def _stream_with_fallback(
         self, prompt: Prompt, stage: Stage, emit: EventEmitter, can_shrink: bool
     ) -> ModelReply:
-        best, readable = ModelReply(""), True  # if not readable, the text is requested without streaming
+        """Stream a text; after a stream that could not be read to its end, request it without streaming.
+        If all attempts fail, return the longest interrupted text."""
+        best, should_stream = ModelReply(""), True
 
         async def ask() -> ModelReply:
-            nonlocal best, readable
+            nonlocal best, should_stream
             written: list[str] = []
             try:
-                if readable:
+                if should_stream:
                     return await self._stream_counted(prompt, written, stage, emit, can_shrink)
                 reply = await self._ask_text(prompt, stage, emit, can_shrink)
                 emit(TextWritten(text=reply.text))
                 return reply
             except ServiceError as error:
-                readable = readable and not isinstance(error, UnfinishedStreamError)
+                should_stream = should_stream and not isinstance(error, UnfinishedStreamError)
                 text = clean_output(join_chunks(written))
                 if not is_blank(text):
                     if len(text) > len(best.text):
@@ -225,15 +228,15 @@ class Chat:
             ServiceError: The model returned no usable message.
         """
 
-        async def ask(messages: Sequence[BaseMessage], whole: bool) -> AIMessage:
-            return await self._retry(lambda: attempt(messages, whole), stage, emit)
+        async def ask(messages: Sequence[BaseMessage], can_shrink: bool) -> AIMessage:
+            return await self._retry(lambda: attempt(messages, can_shrink), stage, emit)
 
-        async def attempt(messages: Sequence[BaseMessage], whole: bool) -> AIMessage:
-            message = await self._invoke(list(messages), {}, stage, emit, tools, can_shrink=whole)
+        async def attempt(messages: Sequence[BaseMessage], can_shrink: bool) -> AIMessage:
+            message = await self._invoke(list(messages), {}, stage, emit, tools, can_shrink=can_shrink)
             return check_tool_message(message, self.spec)
 
         tool_tokens = estimate_tokens(json.dumps(list(tools), ensure_ascii=False))
-        build = (lambda room: messages(room - tool_tokens)) if callable(messages) else messages
+        build = (lambda tokens: messages(tokens - tool_tokens)) if callable(messages) else messages
         return await self._ask_within_budget(build, ask)
 
     # One attempt
@@ -243,11 +246,13 @@ class Chat:
         build: _P | Callable[[int], _P],
         ask: Callable[[_P, bool], Awaitable[_T]],
     ) -> _T:
-        """Ask with a prompt of the largest size that the model takes, and once more with a smaller
-        one if it was too long; the limit found is remembered.
+        """Ask with a prompt of the largest size that the model takes. If it was too long, ask once more
+        with a smaller one, and remember the limit.
 
-        The second argument of `ask` is whether the prompt can be shrunk, in which case the server
-        has to read all of it.
+        `build` is the prompt, or builds it for a number of tokens.
+
+        The second argument of `ask`, `can_shrink`, is True if a smaller prompt can be sent later. A
+        server that reads only a part of the prompt is then an error.
         """
         if not callable(build):
             return await ask(build, False)
@@ -292,7 +297,7 @@ class Chat:
             if is_cut_off(message):
                 raise ServiceError("cut off", f"{self.spec} reached its limit of output in the JSON")
             return text
-        raise AssertionError("there is always a way to ask")
+        raise AssertionError("a server has at least one JSON mode")
 
     async def _invoke(
         self,
@@ -403,21 +408,21 @@ class Chat:
         arguments: Mapping[str, Any],
     ) -> ModelReply:
         model = await self._load_model()
-        loop, idle = asyncio.get_running_loop(), self._settings.model_timeout
-        end = loop.time() + idle * STREAM_TIMEOUT_FACTOR
+        loop, idle_seconds = asyncio.get_running_loop(), self._settings.model_timeout
+        end = loop.time() + idle_seconds * STREAM_TIMEOUT_FACTOR
         last: AIMessage | None = None
         usages: list[Any] = []
         emitted, next_emit, prompt_tokens, sent = "", 0.0, 0, prompt.system + prompt.user
         try:
             async with (
-                asyncio.timeout(idle) as clock,
-                aclosing(_stream_chunks(model, prompt, arguments)) as chunks,
+                asyncio.timeout(idle_seconds) as timeout,
+                aclosing(model.astream(to_messages(prompt), _NO_CALLBACKS, **arguments)) as chunks,
             ):
                 async for chunk in chunks:
-                    if clock.expired():  # asyncio.wait_for, which LangChain uses, may swallow the cancellation
+                    if timeout.expired():  # asyncio.wait_for, which LangChain uses, may swallow the cancellation
                         raise TimeoutError
                     now = loop.time()
-                    clock.reschedule(min(now + idle, end))
+                    timeout.reschedule(min(now + idle_seconds, end))
                     usages.append(chunk.usage_metadata)
                     if finish_reason(chunk) or chunk.response_metadata.get("prompt_feedback"):
                         last = chunk
@@ -440,7 +445,7 @@ class Chat:
     async def _load_model(self) -> Any:
         if not is_usable(self.spec, self._settings):
             raise missing_key_error(self.spec, self._settings)
-        return await self._clients.chat(self.spec)
+        return await self._clients.langchain_model(self.spec)
 
     def _to_service_error(self, error: Exception) -> ServiceError:
         converted = classify_error(error, self.spec)
@@ -451,10 +456,10 @@ class Chat:
 
     def _stream_error(self, error: Exception, *, has_begun: bool, is_over: bool) -> ServiceError:
         """Return the error of a stream; `is_over` if the time for all of it has passed."""
-        failure, idle = self._to_service_error(error), self._settings.model_timeout
+        failure, idle_seconds = self._to_service_error(error), self._settings.model_timeout
         if failure.reason == "timeout" and has_begun:
-            too_slow = f"was still answering after {idle * STREAM_TIMEOUT_FACTOR:g} s"
-            problem = too_slow if is_over else f"sent nothing more for {idle:g} s"
+            too_slow = f"was still answering after {idle_seconds * STREAM_TIMEOUT_FACTOR:g} s"
+            problem = too_slow if is_over else f"sent nothing more for {idle_seconds:g} s"
             return ServiceError("timeout", f"{self.spec} {problem}")
         if failure.reason == "malformed" or (has_begun and failure.reason == "unavailable"):
             return UnfinishedStreamError(
@@ -470,8 +475,8 @@ class Chat:
     def _emit_usage(
         self, usages: Sequence[Any], sent_text: str, written_text: str, stage: Stage, emit: EventEmitter
     ) -> int:
-        """Emit the usage of a call; each chunk of a stream reports an increment. Return the prompt
-        tokens as counted by the server, 0 if it reports none."""
+        """Emit the sum of `usages`, of which each chunk of a stream reports an increment. Return the
+        prompt tokens as counted by the server, 0 if it reports none."""
         counted = [part for part in usages if part]
         usage = UsageRecorded(
             stage=stage,
@@ -493,7 +498,3 @@ def _emit_new_text(text: str, emitted: str, emit: EventEmitter) -> str:
     if len(text) > len(emitted):
         emit(TextWritten(text=text[len(emitted) :]))
     return text
-
-
-def _stream_chunks(model: Any, prompt: Prompt, arguments: Mapping[str, Any]) -> Any:
-    return model.astream(to_messages(prompt), _NO_CALLBACKS, **arguments)

@@ -62,34 +62,30 @@ class ModelClients:
 
     def limiter(self, spec: ModelSpec) -> RequestLimiter:
         """Return the request limiter of a model's provider; a separate report server has its own."""
-        clients = self._clients_in_charge(spec)
+        clients = self._state_owner(spec)
         limiter = RequestLimiter(clients.settings.model_concurrency, clients.settings.requests_per_minute)
         return clients._limiters.setdefault((spec.provider, spec.is_report_server), limiter)
 
-    def cooldown(self, spec: ModelSpec, for_search: bool = False) -> Cooldown:
+    def cooldown(self, spec: ModelSpec, *, is_search: bool = False) -> Cooldown:
         """Return the cooldown of a model's quota; searches of a model have a separate quota."""
-        return self._clients_in_charge(spec)._cooldowns.setdefault(
-            (str(spec), spec.is_report_server, for_search), Cooldown()
-        )
+        return self._state_owner(spec)._cooldowns.setdefault((str(spec), spec.is_report_server, is_search), Cooldown())
 
     def token_budget(self, spec: ModelSpec) -> int:
         """Return the known maximum number of tokens of a prompt to a model."""
         default = context_lengths.prompt_token_budget(spec, self.settings)
-        return min(
-            default, self._clients_in_charge(spec)._token_budgets.get((str(spec), spec.is_report_server), default)
-        )
+        return min(default, self._state_owner(spec)._token_budgets.get((str(spec), spec.is_report_server), default))
 
     def limit_token_budget(self, spec: ModelSpec, token_budget: int) -> None:
         """Lower the token budget of a model after it has refused a longer prompt."""
-        self._clients_in_charge(spec)._token_budgets[str(spec), spec.is_report_server] = token_budget
+        self._state_owner(spec)._token_budgets[str(spec), spec.is_report_server] = token_budget
 
-    def _clients_in_charge(self, spec: ModelSpec) -> ModelClients:
-        """Return the clients with a model's state: the shared ones for the same quota account."""
+    def _state_owner(self, spec: ModelSpec) -> ModelClients:
+        """Return the clients that keep the limits of a model: the shared ones for the same quota account."""
         shared = self._shared
         if shared and (
             spec.is_report_server or _quota_account(self, spec.provider) == _quota_account(shared, spec.provider)
         ):
-            return shared._clients_in_charge(spec)
+            return shared._state_owner(spec)
         return self
 
     def capabilities(self, spec: ModelSpec, schema: str = "") -> ServerCapabilities:
@@ -97,27 +93,27 @@ class ModelClients:
         it supports schemas but may refuse a particular one."""
         schema_key = schema if spec.protocol == "gemini" else ""
         defaults = default_capabilities(spec.provider_details)
-        return self._clients_in_charge(spec)._capabilities.setdefault(
+        return self._state_owner(spec)._capabilities.setdefault(
             (spec.provider, spec.is_report_server, schema_key), defaults
         )
 
     def refused_features(self, spec: ModelSpec) -> set[str]:
         """Return the features that a model has refused, a set that callers add to."""
-        return self._clients_in_charge(spec)._refused_features.setdefault((str(spec), spec.is_report_server), set())
+        return self._state_owner(spec)._refused_features.setdefault((str(spec), spec.is_report_server), set())
 
-    async def chat(self, spec: ModelSpec) -> BaseChatModel:
-        """Return the LangChain model of a name, created once."""
-        name = str(spec), spec.is_report_server
-        if name not in self._models:
+    async def langchain_model(self, spec: ModelSpec) -> BaseChatModel:
+        """Return the LangChain chat model of a spec, created once."""
+        key = str(spec), spec.is_report_server
+        if key not in self._models:
             google = await self.gemini() if spec.protocol == "gemini" else None
             async with self._build_lock:
-                if name not in self._models:  # importing takes a second and must not block the event loop
+                if key not in self._models:  # importing takes a second and must not block the event loop
                     build = _MODEL_BUILDERS[spec.protocol]
                     model = await asyncio.to_thread(_build_locked, build, spec, self.settings)
                     if google is not None:
                         await share_client(cast("ChatGoogleGenerativeAI", model), google)
-                    self._models[name] = model
-        return self._models[name]
+                    self._models[key] = model
+        return self._models[key]
 
     async def gemini(self) -> genai.Client:
         """Return the google-genai client that all Gemini models share."""
@@ -148,7 +144,7 @@ class ModelClients:
     async def _preload_clients(self, specs: Sequence[ModelSpec], with_search: bool) -> None:
         try:
             for spec in specs:
-                await self.chat(spec)
+                await self.langchain_model(spec)
             if with_search:
                 await self.gemini()
         except Exception as error:  # noqa: BLE001 - the error is raised again when the client is first used
@@ -201,8 +197,8 @@ def _silence_warnings() -> None:
 
 @cache
 def _google_client_args() -> Mapping[str, Any]:
-    """Return the arguments for Gemini's HTTP clients. By default each of them loads the
-    certificates three times, at 25 ms and 0.3 MB each; httpx calls them `verify`, aiohttp `ssl`."""
+    """Return the arguments for Gemini's HTTP clients. Without them each client loads the certificates
+    three times, at 25 ms and 0.3 MB each. The argument is `verify` in httpx, `ssl` in aiohttp."""
     import httpx
 
     certificates = httpx.create_ssl_context()

@@ -3,11 +3,9 @@ the refusals of servers. All in tokens as estimated by `token_counts`."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Mapping
 from datetime import date
-from functools import cache
 from typing import Any
 
 from research import data
@@ -22,10 +20,8 @@ SAFETY_FACTOR = 0.9  # share of a server's limit: it wraps messages in tokens of
 _LENGTH_IN_NAME = re.compile(r"(?:^|[-_.])(\d{1,4})k(?![a-z\d])|[-_](4096|8192|16384|32768|65536|131072)\b")
 
 
-@cache
 def _load_table() -> dict[str, Any]:
-    file: dict[str, Any] = json.loads(data.text("contexts.json"))
-    return file
+    return data.json_object("contexts.json")
 
 
 def contexts_as_of() -> date:
@@ -99,7 +95,7 @@ def _default_length(spec: ModelSpec, settings: Settings) -> int:
     names = _table_names(spec)
     if spec.protocol == "openai":  # many providers offer the same models under the same names
         names |= _table_names(ModelSpec("openai", spec.name))
-    return _longest_match(names, _context_table()) or spec.provider_details.context
+    return _longest_match(names, _context_table()) or spec.provider_details.context_tokens
 
 
 def _table_names(spec: ModelSpec) -> set[str]:

@@ -12,10 +12,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from research.core.errors import REDIRECT_STATUSES, ServiceError, connection_hint, error_from_status
+from research.core.errors import (
+    REDIRECT_STATUSES,
+    ServiceError,
+    connection_hint,
+    error_from_status,
+    exception_chain,
+)
 from research.models.lifecycle import describe_change
 from research.models.prompt_overflow import PromptOverflow, detect_overflow
-from research.models.quotas import QuotaDetails, is_unpaid, read_quota, retry_delay_seconds
+from research.models.quotas import QuotaDetails, is_payment_refusal, parse_quota, retry_delay_seconds
 from research.models.roles import ModelSpec
 
 # Class names instead of classes: the transport of a client depends on what is installed (httpx, its
@@ -59,7 +65,7 @@ _FEATURE_WORDS = re.compile(
     r"response.?(?:format|schema)|json.?(?:mode|schema|object)|struct|guided|grammar"
     r"|stream.?options|include.?usage|requested parameters"
 )
-_UNEXPLANATORY_FIELDS = {"input", "ctx", "url", "status", "type", "@type", "object"}  # fields without an explanation
+_IGNORED_FIELDS = {"input", "ctx", "url", "status", "type", "@type", "object"}  # fields without an explanation
 
 _REGION_MESSAGES = ("location is not supported", "country, region, or territory not supported")
 
@@ -69,12 +75,12 @@ def classify_error(error: Exception, spec: ModelSpec) -> ServiceError:
 
     Exceptions of a kind that no client raises for a bad answer are bugs and are raised again.
     """
-    for link in _exception_chain(error):
+    for link in exception_chain(error):
         if isinstance(link, ServiceError):
             return link
         if (status := _http_status(link)) is not None:
             return _classify_status(status, link, spec)
-    names = [{cls.__name__ for cls in type(link).__mro__} for link in _exception_chain(error)]
+    names = [{cls.__name__ for cls in type(link).__mro__} for link in exception_chain(error)]
     summary = f"{spec}: {type(error).__name__}"
     if any(class_names & _TIMEOUT_ERRORS for class_names in names):
         return ServiceError("timeout", f"{spec} did not answer in time")
@@ -88,7 +94,7 @@ def classify_error(error: Exception, spec: ModelSpec) -> ServiceError:
         setting_hint = "" if spec.protocol == "gemini" else f" ({spec.address_setting})"
         text = f"{summary}: {error_text}{setting_hint}"
         return ServiceError("unreachable", text, hint=connection_hint(error), is_retryable=True)
-    is_bare = _is_bare_error_body(error)
+    is_bare = _holds_error_object(error)
     if not is_bare and any(class_names & _PARSE_ERRORS for class_names in names):
         return ServiceError("malformed", f"{spec} answered something that is not its JSON", is_retryable=True)
     # Errors sent in place of an answer, or in its middle.
@@ -101,15 +107,6 @@ def classify_error(error: Exception, spec: ModelSpec) -> ServiceError:
             return UnsupportedFeatureError("refused", message)
         return ServiceError("unavailable", message, is_retryable=True)
     raise error
-
-
-def _exception_chain(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    link: BaseException | None = error
-    while link is not None and id(link) not in seen:
-        seen.add(id(link))
-        yield link
-        link = link.__cause__ or link.__context__
 
 
 def _http_status(error: BaseException) -> int | None:
@@ -139,7 +136,7 @@ def _classify_status(status: int, error: BaseException, spec: ModelSpec) -> Serv
         return ServiceError("refused", f"{spec}: {message}", hint="location")
     if overflow := detect_overflow(status, body, str(error)):
         return PromptTooLongError(f"{spec}: {message or f'HTTP {status}'}", overflow)
-    if status == 402 or (status in (400, 403) and is_unpaid(body)):
+    if status == 402 or (status in (400, 403) and is_payment_refusal(body)):
         return ServiceError("quota", f"{spec}: HTTP {status}: {message}".rstrip(": "), hint="billing")
     if _is_about_feature(status, " ".join(_explanations(body)) or message):
         return UnsupportedFeatureError("refused", f"{spec}: HTTP {status}: {message}".rstrip(": "))
@@ -151,7 +148,7 @@ def _classify_status(status: int, error: BaseException, spec: ModelSpec) -> Serv
             f"another model" + (f". {advice}" if advice else ""),
             hint="model",
         )
-    quota = read_quota(body) if status == 429 else QuotaDetails(retry_after_seconds=retry_delay_seconds(body))
+    quota = parse_quota(body) if status == 429 else QuotaDetails(retry_after_seconds=retry_delay_seconds(body))
     converted = error_from_status(status, quota.description or message, headers)
     return ServiceError(
         converted.reason,
@@ -174,7 +171,7 @@ def _explanations(body: Any) -> Iterator[str]:
     """Yield every text in a refusal's body that may explain it."""
     if isinstance(body, dict):
         for name, value in body.items():
-            if name not in _UNEXPLANATORY_FIELDS:
+            if name not in _IGNORED_FIELDS:
                 yield from _explanations(value)
     elif isinstance(body, list):
         for value in body:
@@ -185,17 +182,17 @@ def _explanations(body: Any) -> Iterator[str]:
 
 def _response_headers(error: BaseException) -> Mapping[str, str]:
     """Return the response headers that an exception, or one in its chain, holds."""
-    responses = (getattr(link, "response", None) for link in _exception_chain(error))
+    responses = (getattr(link, "response", None) for link in exception_chain(error))
     return next((response.headers for response in responses if response is not None), {})
 
 
-def _is_bare_error_body(error: BaseException) -> bool:
+def _holds_error_object(error: BaseException) -> bool:
     """Return whether an exception holds just the error object that replaced an answer."""
     return len(error.args) == 1 and isinstance(error.args[0], dict)
 
 
 def _response_body(error: BaseException) -> Any:
-    if _is_bare_error_body(error):
+    if _holds_error_object(error):
         return {"error": error.args[0]}
     for name in ("details", "body"):
         if isinstance(value := getattr(error, name, None), dict | list):

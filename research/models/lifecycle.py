@@ -5,7 +5,6 @@ Source: the dated table `data/models.json`.
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from functools import cache
 from typing import Any
@@ -21,10 +20,8 @@ class ModelRedirect(Record):
     model: str
 
 
-@cache
 def _load_table() -> dict[str, Any]:
-    table: dict[str, Any] = json.loads(data.text("models.json"))
-    return table
+    return data.json_object("models.json")
 
 
 def names_as_of() -> date:

@@ -19,15 +19,15 @@ _MODEL_NAME = re.compile(r"[\w.:/@-]{1,200}")
 
 
 class NameCheck(Record):
-    """A model name in use: its uses, and whether the provider's list has it."""
+    """A model name in use, and its uses. `is_listed` is True if the list of the provider has it."""
 
     name: str
     uses: tuple[str, ...]
-    listed: bool
+    is_listed: bool
 
 
 class ModelComparison(Record):
-    """The models in use with whether they are listed, and the listed ones without a price.
+    """The model names in use, and the listed ones without a price (`unpriced`).
 
     `dates` are the days on which each table was looked up; `failure` is the reason why there is no
     list.
@@ -66,7 +66,8 @@ def compare_names(listed_names: Collection[str], used_names: Iterable[tuple[str,
             "contexts": context_lengths.contexts_as_of(),
         },
         names=tuple(
-            NameCheck(name=name, uses=tuple(for_what), listed=name in listed) for name, for_what in sorted(uses.items())
+            NameCheck(name=name, uses=tuple(name_uses), is_listed=name in listed)
+            for name, name_uses in sorted(uses.items())
         ),
         unpriced=tuple(
             sorted(

@@ -131,7 +131,7 @@ def repair_unicode(text: str) -> str:
 
 
 class _ParsedValue(NamedTuple, Generic[_M]):
-    """A valid value, whether it had to be repaired, and the parts that were left out."""
+    """A valid value. `omitted` are the paths of the parts that were left out."""
 
     value: _M
     is_repaired: bool
@@ -142,13 +142,13 @@ def parse_object(
     text: str,
     output_type: type[_M],
     schema: Mapping[str, Any] | None = None,
-    on_omission: Callable[[str], None] = lambda place: None,
+    on_omission: Callable[[str], None] = lambda path: None,
 ) -> _M:
     """Return the object in a text that validates as `output_type`.
 
     Prose and fences may surround it, as in "Sure! Here it is: ...". Of two valid but different
     objects neither is chosen, and a truncated one is not completed. An object that is valid as
-    written comes first; otherwise `schema` guides a repair, and `on_omission` gets the place of
+    written comes first; otherwise `schema` guides a repair, and `on_omission` gets the path of
     each ambiguous part that is left out.
 
     Raises:
@@ -156,15 +156,15 @@ def parse_object(
     """
     problems: list[str] = []
     readers = (parse_strict, parse_lenient)
-    parsed = [list(_parse_values(values(text), output_type, schema or {}, problems)) for values in readers]
+    parsed = [list(_parse_values(read(text), output_type, schema or {}, problems)) for read in readers]
     for is_repaired in (False, True):
         for candidates in parsed:
             matching = [candidate for candidate in candidates if candidate.is_repaired == is_repaired]
             if any(candidate.value != matching[0].value for candidate in matching):
                 raise OutputFormatError("it has several JSON objects; one is wanted")
             if matching:
-                for place in matching[0].omitted:
-                    on_omission(place)
+                for path in matching[0].omitted:
+                    on_omission(path)
                 return matching[0].value
     raise OutputFormatError(problems[0] if problems else _describe_mismatch(text, output_type))
 
@@ -174,11 +174,11 @@ def _parse_values(
 ) -> Iterator[_ParsedValue[_M]]:
     """Yield the valid values; add the errors of the others to `problems`."""
     for value in values:
-        left_out: list[str] = []
-        coerced = coerce(value, schema, left_out.append)
+        omitted: list[str] = []
+        coerced = coerce(value, schema, omitted.append)
         try:
-            parsed = _validate(coerced, output_type, left_out)
-            yield _ParsedValue(parsed, bool(left_out) or coerced != value, left_out)
+            parsed = _validate(coerced, output_type, omitted)
+            yield _ParsedValue(parsed, bool(omitted) or coerced != value, omitted)
         except ValidationError as error:
             problems.append(
                 _first_problem(error) if coerced == value else _describe_mismatch(json.dumps(value), output_type)
@@ -196,16 +196,16 @@ def _validate(value: Any, output_type: type[_M], omitted: list[str]) -> _M:
     try:
         return output_type.model_validate_json(repair_unicode(json.dumps(value, ensure_ascii=False)))
     except ValidationError as error:
-        invalid_places = {step["loc"][:2] for step in error.errors(include_url=False, include_input=False)}
+        invalid_paths = {step["loc"][:2] for step in error.errors(include_url=False, include_input=False)}
         valid_items = {
-            name: [item for at, item in enumerate(items) if (name, at) not in invalid_places]
+            name: [item for index, item in enumerate(items) if (name, index) not in invalid_paths]
             for name, items in (value.items() if isinstance(value, dict) else ())
-            if isinstance(items, list) and any(place[0] == name for place in invalid_places)
+            if isinstance(items, list) and any(path[0] == name for path in invalid_paths)
         }
-        lists_alone = all(len(place) == 2 and valid_items.get(str(place[0])) for place in invalid_places)
-        if not lists_alone:
+        are_list_items = all(len(path) == 2 and valid_items.get(str(path[0])) for path in invalid_paths)
+        if not are_list_items:
             raise
-        omitted += [f"{name} {int(at) + 1}" for name, at in sorted(invalid_places)]
+        omitted += [f"{name} {int(index) + 1}" for name, index in sorted(invalid_paths)]
         return output_type.model_validate_json(repair_unicode(json.dumps(value | valid_items, ensure_ascii=False)))
 
 

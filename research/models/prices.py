@@ -8,9 +8,7 @@ its maker states for a usual one, whatever its tokens.
 
 from __future__ import annotations
 
-import json
 from datetime import date
-from functools import cache
 from typing import Any, TypeVar
 
 from research import data
@@ -20,10 +18,8 @@ from research.models.lifecycle import resolve_name
 _UsageT = TypeVar("_UsageT", bound=Usage)
 
 
-@cache
 def _load_table() -> dict[str, Any]:
-    table: dict[str, Any] = json.loads(data.text("prices.json"))
-    return table
+    return data.json_object("prices.json")
 
 
 def prices_as_of() -> date:
@@ -31,7 +27,7 @@ def prices_as_of() -> date:
     return date.fromisoformat(_load_table()["as_of"])
 
 
-def add_cost(usage: _UsageT, day: date) -> _UsageT:
+def with_cost(usage: _UsageT, day: date) -> _UsageT:
     """Return the usage with its estimated cost on a day; `cost` stays None without a price."""
     if agent := agent_task_price(usage.model):
         return usage.model_copy(update={"cost": agent.usd * usage.calls})

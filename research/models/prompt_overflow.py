@@ -34,8 +34,8 @@ class PromptOverflow(NamedTuple):
 @cache
 def _patterns() -> dict[str, list[re.Pattern[str]]]:
     patterns: dict[str, list[re.Pattern[str]]] = defaultdict(list)
-    for part, words in data.rows("overflow.tsv"):
-        patterns[part].append(re.compile(words, re.ASCII))
+    for subject, words in data.rows("overflow.tsv"):
+        patterns[subject].append(re.compile(words, re.ASCII))
     return patterns
 
 
@@ -58,14 +58,14 @@ def detect_overflow(status: int, body: Any, fallback_text: str) -> PromptOverflo
 def _is_overflow(text: str, status: int) -> bool:
     patterns = _patterns()
 
-    def has(part: str) -> bool:
-        return any(pattern.search(text) for pattern in patterns[part])
+    def mentions(subject: str) -> bool:
+        return any(pattern.search(text) for pattern in patterns[subject])
 
-    if not has("beyond"):
+    if not mentions("beyond"):
         return False
     if status == _STATUS_RATE_LIMITED:
-        return has("tokens") and re.search("too large|reduce", text) is not None
-    return has("prompt") or (status != _STATUS_SERVER_ERROR and has("tokens") and not has("other"))
+        return mentions("tokens") and re.search("too large|reduce", text) is not None
+    return mentions("prompt") or (status != _STATUS_SERVER_ERROR and mentions("tokens") and not mentions("other"))
 
 
 def _field_texts(body: Any, name: str = "") -> Iterator[str]:

@@ -13,14 +13,15 @@ from typing import Any, NamedTuple
 
 from research import data
 from research.core.errors import parse_seconds
+from research.core.json_values import keep_objects
 from research.core.records import FailureHint
 
 _ZERO_LIMIT = re.compile(r"limit: 0(?![\d.,]*\d)")
 
 
 class QuotaDetails(NamedTuple):
-    """A possible remedy, the line that names the quota and its limit, and the delay in seconds;
-    None if it is unknown, or belongs to another quota."""
+    """An exhausted quota. `description` names it and its limit; `retry_after_seconds` is None if the
+    delay is unknown, or belongs to another quota."""
 
     hint: FailureHint = ""
     description: str = ""
@@ -29,28 +30,27 @@ class QuotaDetails(NamedTuple):
 
 @cache
 def _quota_pattern(hint: str) -> re.Pattern[str]:
-    """Return the pattern of a quota's wording at services without fields for it."""
+    """Return the pattern of a quota's wording, for services whose errors have no fields for it."""
     rows = data.rows("quotas.tsv")
     return re.compile("|".join(words for name, words in rows if name == hint), re.ASCII)
 
 
-def is_unpaid(body: Any) -> bool:
-    """Return whether a refusal, of any status, is for lack of payment."""
+def is_payment_refusal(body: Any) -> bool:
+    """Return whether the body of a refusal, with any HTTP status, says that a payment is missing."""
     error = _error_object(body)
     text = " | ".join(str(error.get(name) or "") for name in ("message", "type", "code")).lower()
     return bool(_quota_pattern("billing").search(text)) and not _quota_pattern("minute").search(text)
 
 
-def read_quota(body: Any) -> QuotaDetails:
-    """Parse the body of a 429. The delay with a daily quota is ignored as useless, and a limit of 0
-    means a key without billing."""
+def parse_quota(body: Any) -> QuotaDetails:
+    """Parse the body of an HTTP 429. A delay is ignored for a daily quota, which it does not restore; a
+    limit of 0 means a key without billing."""
     error = _error_object(body)
-    details = [item for item in _as_list(error.get("details")) if isinstance(item, dict)]
-    violations = [violation for detail in details for violation in _violations(detail)]
+    violations = [violation for detail in keep_objects(error.get("details")) for violation in _violations(detail)]
     message = str(error.get("message") or "")
     line = "; ".join(dict.fromkeys(_quota_lines(message))) or "; ".join(map(_describe_violation, violations))
     is_zero = _ZERO_LIMIT.search(message) or any(str(entry.get("quotaValue")) == "0" for entry in violations)
-    if is_zero or is_unpaid(body):
+    if is_zero or is_payment_refusal(body):
         return QuotaDetails("billing", line)
     names = " ".join(f"{entry.get('quotaId')} {entry.get('quotaMetric')}" for entry in violations)
     text = re.sub("(?<=[a-z])(?=[A-Z])", " ", names or message).lower()
@@ -61,14 +61,14 @@ def read_quota(body: Any) -> QuotaDetails:
 
 def retry_delay_seconds(body: Any) -> float | None:
     """Return the delay in seconds of the RetryInfo in a refusal's body; None without one."""
-    details = [item for item in _as_list(_error_object(body).get("details")) if isinstance(item, dict)]
-    delays = (str(item.get("retryDelay")) for item in details if "retryDelay" in item)
+    details = keep_objects(_error_object(body).get("details"))
+    delays = (str(detail["retryDelay"]) for detail in details if "retryDelay" in detail)
     return parse_seconds(next(delays, None))
 
 
 def _violations(detail: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the violations of a QuotaFailure, or that of an ErrorInfo in the same format."""
-    yield from (item for item in _as_list(detail.get("violations")) if isinstance(item, dict))
+    yield from keep_objects(detail.get("violations"))
     metadata = detail.get("metadata")
     if isinstance(metadata, dict) and "quota_limit" in metadata:
         yield {
@@ -84,10 +84,6 @@ def _error_object(body: Any) -> dict[str, Any]:
         body = body[0]
     inner = body.get("error", body) if isinstance(body, dict) else {}
     return inner if isinstance(inner, dict) else {"message": inner}
-
-
-def _as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _quota_lines(message: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from research.core.deadlines import pause_deadlines
+from research.core.deadlines import loop_time, pause_deadlines
 from research.core.records import FailureHint
 from research.http.rate_limiter import RateLimiter
 
@@ -22,13 +22,13 @@ class Cooldown:
 
     def start(self, seconds: float, message: str, hint: FailureHint = "") -> None:
         """Start a wait of some seconds."""
-        self._ends_at = _loop_time() + seconds
+        self._ends_at = loop_time() + seconds
         self.message, self.hint = message, hint
 
     @property
     def remaining_seconds(self) -> float:
         """Seconds left; 0 if a call is allowed."""
-        return max(0.0, self._ends_at - _loop_time())
+        return max(0.0, self._ends_at - loop_time())
 
 
 class RequestLimiter:
@@ -40,17 +40,17 @@ class RequestLimiter:
 
     def __init__(self, concurrency: int, per_minute: int = 0, *, window_seconds: float = 60.0) -> None:
         self._slots = asyncio.Semaphore(concurrency)
-        self._starts = RateLimiter(window_seconds, _loop_time, max_starts=per_minute)
+        self._starts = RateLimiter(window_seconds, loop_time, max_starts=per_minute)
         self._start_lock = asyncio.Lock()  # a cancelled call leaves its start to the next one
 
     @asynccontextmanager
-    async def acquire(self, on_wait: Callable[[bool], None] = lambda waits: None) -> AsyncIterator[None]:
+    async def acquire(self, on_wait: Callable[[bool], None] = lambda is_waiting: None) -> AsyncIterator[None]:
         """Hold a slot for the block. Waiting for it counts against no deadline.
 
         If there is a wait, `on_wait` is called with True before it and with False after it.
         """
         async with AsyncExitStack() as stack:
-            if waits := self._is_busy():
+            if must_wait := self._is_busy():
                 on_wait(True)
             with pause_deadlines():
                 await stack.enter_async_context(self._slots)
@@ -58,7 +58,7 @@ class RequestLimiter:
                     if (wait := self._starts.wait_seconds()) > 0:
                         await asyncio.sleep(wait)
                     self._starts.reserve(math.inf)
-            if waits:
+            if must_wait:
                 on_wait(False)
             yield
 
@@ -72,7 +72,3 @@ class RequestLimiter:
 
     def _is_busy(self) -> bool:
         return self._slots.locked() or self._start_lock.locked() or self._starts.wait_seconds() > 0
-
-
-def _loop_time() -> float:
-    return asyncio.get_running_loop().time()

@@ -1,4 +1,4 @@
-"""Repeats calls of models that fail, within the configured limits."""
+"""Repetition of failed calls of models within the configured limits."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ async def retry(
     Raises:
         ServiceError: The last attempt's error, or one whose wait would be too long.
     """
-    settings, cooldown = clients.settings, clients.cooldown(spec, for_search=stage == "search")
+    settings, cooldown = clients.settings, clients.cooldown(spec, is_search=stage == "search")
     if (remaining := cooldown.remaining_seconds) > 0:
         message = f"{cooldown.message} (possible again in {ceil(remaining)} s)"
         raise ServiceError("quota", message, hint=cooldown.hint, retry_after_seconds=remaining)
 
-    def queued(waits: bool) -> None:
-        emit(RateLimitWait(stage=stage, service=str(spec), is_over=not waits))
+    def emit_wait(is_waiting: bool) -> None:
+        emit(RateLimitWait(stage=stage, service=str(spec), is_over=not is_waiting))
 
     limiter = clients.limiter(spec)
     attempts = settings.model_attempts
     for attempt in range(1, attempts + 1):
         try:
-            async with AsyncExitStack() as turn:
-                await turn.enter_async_context(limiter.acquire(queued))
+            async with AsyncExitStack() as slot:
+                await slot.enter_async_context(limiter.acquire(emit_wait))
                 with tracing.trace_model_call(spec.provider, spec.name, stage, attempt):
                     answer = await call()
-                    await turn.aclose()
+                    await slot.aclose()
                     await limiter.yield_to_waiters()
                     return parse(answer)
         except ServiceError as error:

@@ -51,12 +51,12 @@ class ModelSpec:
     @property
     def protocol(self) -> str:
         """The API protocol of its server."""
-        return self.provider_details.wire
+        return self.provider_details.protocol
 
     @property
     def address_setting(self) -> str:
         """The setting of its server's address."""
-        return "QUERY_ENGINE_BASE_URL" if self.is_report_server else self.provider_details.address
+        return "QUERY_ENGINE_BASE_URL" if self.is_report_server else self.provider_details.url_setting
 
     def __str__(self) -> str:
         return f"{self.provider}:{self.name}"
@@ -87,11 +87,11 @@ def parse_spec(text: str, setting: str = "", providers: Mapping[str, Provider] |
 
 def is_usable(spec: ModelSpec, settings: Settings) -> bool:
     """Return whether the provider's required settings are set. Sends no request."""
-    if spec.is_report_server or spec.provider_details.keyless:
+    if spec.is_report_server or spec.provider_details.is_key_optional:
         return True
     if spec.provider == "gemini":
         return bool(settings.key("gemini"))
-    address = settings.provider_value(spec.provider_details.address)  # a self-hosted server may need no key
+    address = settings.provider_value(spec.provider_details.url_setting)  # a self-hosted server may need no key
     return bool(address or (settings.key(spec.provider) and spec.provider_details.url))
 
 
@@ -100,7 +100,7 @@ def missing_setting(spec: ModelSpec, settings: Settings) -> str:
     if is_usable(spec, settings):
         return ""
     server = spec.provider_details
-    return server.address if not server.url and settings.key(spec.provider) else server.required_setting
+    return server.url_setting if not server.url and settings.key(spec.provider) else server.required_setting
 
 
 def role_models(settings: Settings) -> dict[Role, ModelSpec]:
@@ -169,6 +169,6 @@ def report_spec(settings: Settings) -> ModelSpec | None:
     return spec
 
 
-def check_spec(settings: Settings) -> ModelSpec | None:
+def checker_spec(settings: Settings) -> ModelSpec | None:
     """Return the model that judges sentences of an answer; None to use the reflection model."""
     return parse_spec(settings.check_model, CHECK_MODEL, settings.providers) if settings.check_model else None

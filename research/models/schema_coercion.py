@@ -14,7 +14,7 @@ from typing import Any
 from research.models.lenient_json import parse_single
 
 Schema = Mapping[str, Any]
-OmissionHandler = Callable[[str], None]  # receives the place of an omitted part
+OmissionHandler = Callable[[str], None]  # receives the path of an omitted part
 
 MAX_WRAPPERS = 3  # maximum nesting of wrapper objects
 _UNREADABLE = object()
@@ -38,7 +38,7 @@ _TEXT_MEMBERS = (
 def coerce(value: Any, schema: Schema, on_omission: OmissionHandler) -> Any:
     """Return a value coerced to a schema where each part is unambiguous.
 
-    An ambiguous member or item is left out and its place passed to `on_omission`; an ambiguous
+    An ambiguous member or item is left out and its path passed to `on_omission`; an ambiguous
     whole is returned unchanged.
     """
     coerced = _coerce(value, schema, "", on_omission)
@@ -87,14 +87,14 @@ def _coerce_object(value: Any, schema: Schema, path: str, on_omission: OmissionH
         if name not in properties:
             out[name] = inner
             continue
-        place = f"{path}.{name}" if path else name
-        coerced = _coerce(inner, properties[name], place, on_omission)
+        member_path = f"{path}.{name}" if path else name
+        coerced = _coerce(inner, properties[name], member_path, on_omission)
         if coerced is not _UNREADABLE:
             out[name] = coerced
         elif "enum" in properties[name] or properties[name].get("type") == "boolean":
             out[name] = inner  # an unreadable choice must not be left out
         else:
-            on_omission(place)
+            on_omission(member_path)
     return out
 
 
@@ -122,8 +122,8 @@ def _unwrap(value: dict[str, Any], properties: Schema) -> dict[str, Any]:
     """Return the members by their schema names, unwrapped from a surrounding object such as
     `{"result": {…}}` or `{"type": "object", "properties": {…}}`."""
     for _ in range(MAX_WRAPPERS):
-        only = next(iter(value.values()), None) if len(value) == 1 else None
-        value = only if isinstance(only, dict) and not _known_members(value, properties) else value
+        wrapped = next(iter(value.values()), None) if len(value) == 1 else None
+        value = wrapped if isinstance(wrapped, dict) and not _known_members(value, properties) else value
     value = _rename_members(value, properties)
     for _ in range(MAX_WRAPPERS):
         nested = [
@@ -171,23 +171,23 @@ def _coerce_array(value: Any, schema: Schema, path: str, on_omission: OmissionHa
     for number, item in enumerate(items, 1):
         if item is None:
             continue
-        place = f"{path} {number}"
+        item_path = f"{path} {number}"
         parts: list[str] = []
         is_bare_number = inner.get("type") == "string" and isinstance(item, int | float)
         coerced = _UNREADABLE if is_bare_number else _coerce(item, inner, path, parts.append)
         for part in parts:
-            on_omission(f"{place}: {part}")
+            on_omission(f"{item_path}: {part}")
         if coerced is _UNREADABLE:
-            on_omission(place)
+            on_omission(item_path)
         else:
             out.append(coerced)
     return _UNREADABLE if items and not out and any(item is not None for item in items) else out
 
 
 def _to_items(value: Any, item_schema: Schema) -> list[Any] | None:
-    texts = item_schema.get("type") == "string"
+    are_texts = item_schema.get("type") == "string"
     if isinstance(value, list):
-        is_nested = texts and any(isinstance(item, list) for item in value)
+        is_nested = are_texts and any(isinstance(item, list) for item in value)
         return [element for item in value for element in (item if is_nested and isinstance(item, list) else [item])]
     if value is None:
         return []
@@ -202,7 +202,7 @@ def _to_items(value: Any, item_schema: Schema) -> list[Any] | None:
         return _to_items(parsed["list"], item_schema) if isinstance(parsed, dict) else None
     if not value.strip() or value.strip().casefold() in _EMPTY_WORDS:
         return []
-    return _split_list_text(value) if texts else None
+    return _split_list_text(value) if are_texts else None
 
 
 def _split_list_text(text: str) -> list[str]:

@@ -28,16 +28,16 @@ from research.core.events import (
     UsageRecorded,
 )
 from research.core.records import Answer, Plan, Reflection, Report, Run, RunOptions, RunStatus
-from research.core.settings import KEYS, Settings
+from research.core.settings import CONNECTION_SETTINGS, Settings
 from research.core.tracing import RunTrace, TraceExporter, record_usage
-from research.models.prices import add_cost
+from research.models.prices import with_cost
 from research.runtime.memory import conversation_memory
 from research.runtime.report_files import ReportFiles, describe_write_error
 from research.runtime.run_log import log_event
 from research.sources import registry
 from research.sources.base import Retriever, SupportsOwners, SupportsSelection
 from research.storage.ledger import RunLedger
-from research.storage.run_store import RunTakenError
+from research.storage.run_store import RunClaimedError
 from research.storage.sqlite_files import StoreError, to_store_error
 from research.storage.store import Store
 from research.storage.write_batcher import WriteBatcher
@@ -99,7 +99,7 @@ class RunResources:
 
     def missing_keys(self, names: Sequence[str]) -> list[str]:
         """Return those of the named API keys that are not set."""
-        return [name for name in names if name in KEYS and not self.settings.provider_value(name)]
+        return [name for name in names if name in CONNECTION_SETTINGS and not self.settings.provider_value(name)]
 
     def sources_for(self, owner: str, options: RunOptions) -> dict[str, Retriever]:
         """Return the sources for a run of an owner, each with the selection in the options."""
@@ -364,7 +364,7 @@ class ActiveRun:
 
     def _record_usage(self, usage: UsageRecorded) -> None:
         """Price the usage of a call, record it as an event and charge it to the budget."""
-        usage = add_cost(usage, datetime.now(UTC).date())
+        usage = with_cost(usage, datetime.now(UTC).date())
         self.record_event(usage)
         self.budget.add_usage(usage)
         record_usage(usage)
@@ -401,7 +401,7 @@ class ActiveRun:
         error = future.exception()
         if error:
             self._write_queued = False
-        if isinstance(error, RunTakenError):
+        if isinstance(error, RunClaimedError):
             self._mark_taken()
         elif error:  # the events stay in the buffer for the retry
             log.warning("events wait: %s", self.resources.describe_failure(error))
@@ -418,7 +418,7 @@ class ActiveRun:
             return
         try:
             self.resources.batcher.write_now(*self._write_callbacks(status, error))
-        except RunTakenError:
+        except RunClaimedError:
             self._mark_taken()
 
     def _mark_taken(self) -> None:

@@ -132,7 +132,9 @@ async def check_key(
     by `make_provider` from its name, and the map are sent one query: nothing cheaper tests their
     keys.
     """
-    service = next((entry for entry in settings.services_with_keys if name in (entry.key, entry.address)), None)
+    service = next(
+        (entry for entry in settings.services_with_keys if name in (entry.key_setting, entry.url_setting)), None
+    )
     if service and service.name in settings.providers:
         provider = settings.providers[service.name]
 
@@ -210,16 +212,16 @@ async def _fetch_with_key(provider: Server, settings: Settings, query: str = "pa
     import httpx
 
     key, url = settings.key(provider.name), settings.url(provider.name)
-    if not key and not provider.keyless:
-        raise ServiceError("no key", f"{provider.key} is not set", hint="key")
-    path, headers = f"/{provider.proof}", {"Authorization": f"Bearer {key}"} if key else {}
-    if provider.wire == "gemini":
+    if not key and not provider.is_key_optional:
+        raise ServiceError("no key", f"{provider.key_setting} is not set", hint="key")
+    path, headers = f"/{provider.key_test_path}", {"Authorization": f"Bearer {key}"} if key else {}
+    if provider.protocol == "gemini":
         url, path = base_url(settings), f"/{API_VERSION}/models?{query}"
         headers = {"x-goog-api-key": key}
-    elif provider.wire == "anthropic":
+    elif provider.protocol == "anthropic":
         path = "/v1/models?limit=1"
         headers = {"x-api-key": key, "anthropic-version": "2023-06-01"}
-    elif provider.wire == "ollama":
+    elif provider.protocol == "ollama":
         path = "/api/tags"
     service, seconds = provider.title or provider.name, settings.search_timeout
     async with (
@@ -236,7 +238,7 @@ async def _fetch_with_key(provider: Server, settings: Settings, query: str = "pa
         error_body = ""
     custom = None if provider.name in shipped_providers() else provider
     raise classify_error(
-        _ResponseError(response, error_body), ModelSpec(provider.name, provider.proof, custom_provider=custom)
+        _ResponseError(response, error_body), ModelSpec(provider.name, provider.key_test_path, custom_provider=custom)
     )
 
 

@@ -16,7 +16,7 @@ from research.agent.nodes.budget import count_worked_seconds
 from research.core.events import Event, TaskFinished, UnknownEvent, UsageRecorded
 from research.core.records import Run, RunEstimate, RunOptions, Stage, Usage
 from research.core.settings import Role
-from research.models.prices import AgentTaskPrice, add_cost, agent_task_price
+from research.models.prices import AgentTaskPrice, agent_task_price, with_cost
 from research.sources import registry
 
 MAX_EARLIER_RUNS = 12  # earlier runs that are considered
@@ -162,7 +162,7 @@ def _estimate_by_constants(options: RunOptions, setup: ModelSetup, day: date, ta
                 output=agent.output * web_searches,
             )
         )
-    priced = [add_cost(item, day) for item in usage]
+    priced = [with_cost(item, day) for item in usage]
     stages: list[Stage] = ["plan", "search", "write"]
     if follow_ups:
         stages += ["reflect", "search"]
@@ -194,7 +194,7 @@ def estimate_table(options: RunOptions, setup: ModelSetup, searches: int, rows: 
             usage.append(_call_usage(setup, "search", stage, size, calls=web_searches))  # type: ignore[arg-type]
         extra_input = _WRITE_TOKENS_PER_SEARCH * searches // max(1, rows)
         usage.append(_call_usage(setup, "write", "write", _WRITE_TOKENS, extra_input, rows))
-    priced = [add_cost(item, day) for item in usage]
+    priced = [with_cost(item, day) for item in usage]
     extra_searches = (QUERIES_PER_GROUNDED_SEARCH - 1) * web_searches * setup.uses_grounding
     seconds = (
         _SECONDS_BY_STAGE["search"] + _SECONDS_BY_STAGE["write"] if setup.models else _RULES_SECONDS_PER_ROUND * rows

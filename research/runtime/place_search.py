@@ -14,7 +14,7 @@ from research.core.text.tokenizer import detect_language
 from research.runtime.owner_services import OwnerServices
 from research.runtime.run_manager import RunManager
 from research.sources.places import itinerary
-from research.sources.places.questions import map_keywords
+from research.sources.places.questions import keywords_of_text
 from research.sources.places.tools import RoutingMode
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class PlaceSearch:
         The radius is widened if nothing lies within it. Descriptions are in `language`, by default
         that of the keywords.
         """
-        words, centre = map_keywords(keywords), _to_point(location)
+        words, centre = keywords_of_text(keywords), _to_point(location)
         named = location if isinstance(location, str) else ""
         language = language or detect_language(f"{keywords} {named}")
         query = " ".join([named, *words]).strip()
@@ -110,7 +110,7 @@ class PlaceSearch:
             provider = services.map_services.default_service.name
             return failed_finding(task, error).model_copy(update={"provider": provider})
         store = self._runs.store
-        store.add_evidence(store.lookup_registry(owner), finding.evidence)
+        store.add_evidence(store.place_registry(owner), finding.evidence)
         return finding
 
     def build_itinerary(self, places: Sequence[Place], *, owner: str = "local") -> Itinerary:

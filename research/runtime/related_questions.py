@@ -15,7 +15,7 @@ from research.citations.numbering import CitedAnswer
 from research.citations.support import AnswerSupport
 from research.core.i18n import message
 from research.core.records import Language, Report
-from research.core.text.tokenizer import normalise_quote
+from research.core.text.quotes import normalise_quote
 
 MAX_QUESTIONS = 4  # suggestions
 MAX_QUESTION_CHARS = 120  # characters of one suggestion, at most

@@ -153,7 +153,7 @@ class Services:
             specs.append(str(parse_spec(self.settings.check_model, "", self.settings.providers)))
         providers = self.settings.providers
         servers = [providers[spec.partition(":")[0]] for spec in specs]
-        needed = {name for server in servers for name in (server.key, server.address)}
+        needed = {name for server in servers for name in (server.key_setting, server.url_setting)}
         return tuple(sorted(needed.intersection(names)))
 
     @property

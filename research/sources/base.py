@@ -28,7 +28,13 @@ ResultType = Literal[
     "rows",  # the finding's summary and the passages of its rows
 ]
 OPEN_SOURCES_SETTING = "SIGHTLINE_OPEN_SOURCES"  # enables the sources that need no key
+SEARCH_TIMEOUT_FRACTION = 0.95  # of the search deadline; a search ends in this time, so that it keeps its results
 LOCAL_QUERY_FACTOR = 4  # a source on this machine costs nothing, so it gets this many times more queries
+
+
+def configured_readiness(is_configured: bool, setting: str, detail: str = "") -> Readiness:
+    """Return that a source is live, with a detail, or that a setting is missing."""
+    return Readiness(state="live", detail=detail) if is_configured else Readiness(state="missing", detail=setting)
 
 
 class StepResults(Protocol):
@@ -104,17 +110,17 @@ class Dependencies:
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     model_tasks: Any = None  # `summarise` and `explore` of research.agent.llm.reasoner; None without a model
     model_clients: Any = None  # research.models.clients.ModelClients
-    page_reader: Any = None  # None if reading pages is turned off
+    page_reader: Any = None  # research.sources.web.page_reader.PageReader; None if reading pages is turned off
     library: Any = None  # research.sources.library.index.Library
-    list_notebooks: Callable[[str], Mapping[str, Sequence[str]]] = lambda owner: {}  # document names by notebook
+    list_notebooks: Callable[[str], Mapping[str, Sequence[str]]] = lambda owner: {}  # an owner's documents by notebook
     maps: Any = None  # research.sources.places.map_services.MapServices
-    get_database: Any = None  # a research.sources.database.service.DatabaseService, by name and owner
-    get_tool_session: Any = None  # research.sources.mcp_tools.session.ToolServerSession by source name
-    parse_place_query: Callable[[str], Any] = lambda query: None  # reads a query for places by rules
+    get_database: Any = None  # function of a name and an owner that returns a DatabaseService
+    get_tool_session: Any = None  # function of a source name that returns a ToolServerSession
+    parse_place_query: Callable[[str], Any] = lambda query: None  # returns a PlaceQuery, or None
 
 
 class SourceStatus(NamedTuple):
-    """State of a source when the default sources of a question are chosen."""
+    """State of a source when the default sources of a question are chosen; `state` is as in `Readiness`."""
 
     state: Literal["live", "sample", "offline", "missing"]
     has_model: bool  # a model is available for planning

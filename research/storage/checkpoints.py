@@ -71,12 +71,17 @@ class CheckpointStore(Protocol):
     async def close(self) -> None: ...
 
 
+def checkpoint_file(database: SQLiteDatabase) -> Path:
+    """Return the path of the checkpoints that belong to a database in a file."""
+    return database.path.with_name("checkpoints.db")
+
+
 def checkpoint_store(database: StoreDatabase) -> CheckpointStore:
     """Create the checkpoint store that belongs to a database."""
     if isinstance(database, PostgresDatabase):
         return _PostgresCheckpoints(database)
     assert isinstance(database, SQLiteDatabase)
-    return _FileCheckpoints(database.path.with_name("checkpoints.db"))
+    return _FileCheckpoints(checkpoint_file(database))
 
 
 async def _try_setup_lock(connection: Any) -> bool:

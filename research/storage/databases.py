@@ -21,7 +21,11 @@ from research.storage.sqlite_files import StoreError
 
 
 class Upsert:
-    """An insert that, on conflict, replaces the row, updates some columns, or does nothing."""
+    """An insert into a table that handles a row with the same primary key.
+
+    `updates` are the columns that the existing row then gets, with their values; {} leaves that row
+    as it is, and None replaces all of it.
+    """
 
     def __init__(self, table: Table, updates: Mapping[str, Any] | None = None) -> None:
         self.table, self.updates = table, updates

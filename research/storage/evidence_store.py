@@ -45,8 +45,8 @@ _T = TypeVar("_T")
 _REFLECTIONS_ADAPTER = TypeAdapter(tuple[Reflection, ...])
 
 
-class _PlaceRecord(BaseModel):
-    """The fields that `recorded_places` needs of an evidence record."""
+class _PlaceEvidence(BaseModel):
+    """The fields of `Evidence` that `recorded_places` needs."""
 
     place: Place | None = None
     retrieved: datetime
@@ -130,12 +130,12 @@ class EvidenceStore:
 
     # Places
 
-    def lookup_registry(self, owner: str) -> str:
-        """Return the registry of an owner's place look-ups without a run."""
+    def place_registry(self, owner: str) -> str:
+        """Return the id of the evidence registry of the places that an owner looked up without a run."""
         return f"places of {owner}"
 
     def add_evidence(self, registry: str, evidence: Iterable[Evidence]) -> None:
-        """Add evidence to the registry of a conversation or of `lookup_registry`."""
+        """Add evidence to the registry of a conversation or of `place_registry`."""
         with self.database.transaction() as transaction:
             self._merge_evidence(transaction, registry, evidence)
 
@@ -148,9 +148,9 @@ class EvidenceStore:
             order[run_id] = n
         latest: dict[str, tuple[Place, str, datetime]] = {}
         questions: dict[str, dict[str, str]] = {}
-        rows = self.database.read(sql.LIST_PLACES, owner=owner, registry=self.lookup_registry(owner))
+        rows = self.database.read(sql.LIST_PLACES, owner=owner, registry=self.place_registry(owner))
         for key, conversation, url, parsed in parse_rows(_parse_place_row, rows):
-            if parsed.place is None:  # a fact about places, such as a route
+            if parsed.place is None:  # evidence about places, such as a route
                 continue
             if key not in latest or parsed.retrieved > latest[key][2]:
                 latest[key] = (parsed.place, url, parsed.retrieved)
@@ -167,7 +167,7 @@ class EvidenceStore:
                     questions=tuple(questions[key][run_id] for run_id in runs),
                 )
             )
-        return sorted(places, key=lambda sighting: sighting.retrieved, reverse=True)
+        return sorted(places, key=lambda recorded: recorded.retrieved, reverse=True)
 
     # Cached answers and counters
 
@@ -299,15 +299,15 @@ def _parse_remark(row: Sequence[Any]) -> Remark:
     return Remark(evidence=evidence, passage=passage, text=text, updated=datetime.fromisoformat(made))
 
 
-def _parse_place_row(row: Sequence[Any]) -> tuple[str, str, str, _PlaceRecord]:
+def _parse_place_row(row: Sequence[Any]) -> tuple[str, str, str, _PlaceEvidence]:
     key, conversation, url, record = row
-    return key, conversation, url, _parse_place_record(record)
+    return key, conversation, url, _parse_place_evidence(record)
 
 
 @lru_cache(maxsize=20_000)
-def _parse_place_record(record: str) -> _PlaceRecord:
-    """Parse a place record, with a cache.
+def _parse_place_evidence(record: str) -> _PlaceEvidence:
+    """Parse the JSON of a place, with a cache.
 
-    Records never change, and each call of `recorded_places` reads all of them.
+    It never changes, and each call of `recorded_places` reads that of all places.
     """
-    return _PlaceRecord.model_validate_json(record)
+    return _PlaceEvidence.model_validate_json(record)

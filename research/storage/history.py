@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Literal, TypeGuard
 
+from research.core.json_values import as_object, keep_objects
 from research.core.records import Record, Run, RunOptions
 
 RunKind = Literal["question", "report", "table", "database", "places"]
@@ -28,7 +29,7 @@ SNIPPET_LEAD_CHARS, SNIPPET_CHARS = 24, 110  # characters of a snippet: before t
 class HistoryHit(Record):
     """A field in which words were found, and the text around them.
 
-    Each piece of text has a flag that tells whether it is one of the words.
+    Each of the `pieces` of the text is paired with a flag: True if it is one of the words.
     """
 
     field: HistoryField
@@ -88,45 +89,45 @@ def run_kind(options: RunOptions) -> RunKind:
     return "places" if options.sources == ("places",) else "question"
 
 
-def fold_text(text: str) -> str:
+def fold_for_search(text: str) -> str:
     """Normalise text for searching: NFKC, casefolded, white space collapsed."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def split_search_words(words: str) -> tuple[str, ...]:
-    """Split a query into distinct search words."""
-    return tuple(dict.fromkeys(fold_text(words).split()))[:MAX_SEARCH_WORDS]
+def split_search_words(query: str) -> tuple[str, ...]:
+    """Split a query into distinct search words, at most `MAX_SEARCH_WORDS`."""
+    return tuple(dict.fromkeys(fold_for_search(query).split()))[:MAX_SEARCH_WORDS]
 
 
-def normalize_tags(tags: Iterable[str], known: Iterable[str] = ()) -> tuple[str, ...]:
-    """Normalise tags and remove duplicates, ignoring case.
+def normalise_names(names: Iterable[str], known: Iterable[str] = ()) -> tuple[str, ...]:
+    """Normalise tags, or names of notebooks, and remove duplicates, ignoring case.
 
-    Tags that are also in `known` get the spelling they have there.
+    Names that are also in `known` get the spelling they have there. At most `MAX_TAGS` are returned,
+    each without "#" before it and with at most `MAX_TAG_CHARS` characters.
     """
-    spellings = {tag.casefold(): tag for tag in known}
-    normalized: dict[str, str] = {}
-    for tag in tags:
-        text = " ".join(unicodedata.normalize("NFKC", tag).split()).lstrip("#").strip()[:MAX_TAG_CHARS].strip()
+    spellings = {name.casefold(): name for name in known}
+    normalised: dict[str, str] = {}
+    for name in names:
+        text = " ".join(unicodedata.normalize("NFKC", name).split()).lstrip("#").strip()[:MAX_TAG_CHARS].strip()
         if text := "".join(character for character in text if character.isprintable()):
-            normalized.setdefault(text.casefold(), spellings.get(text.casefold(), text))
-    return tuple(normalized.values())[:MAX_TAGS]
+            normalised.setdefault(text.casefold(), spellings.get(text.casefold(), text))
+    return tuple(normalised.values())[:MAX_TAGS]
 
 
 # Searchable texts
 
 
-def answer_text(record: str | None) -> str:
+def answer_text(answer_json: str | None) -> str:
     """Return the text of an answer from its JSON, "" if it cannot be read."""
-    spans = _as_list(_parse_object(record).get("spans"))
-    texts = (span.get("text") for span in spans if isinstance(span, Mapping))
+    texts = (span.get("text") for span in _answer_spans(answer_json))
     joined = "".join(text if text[:1] in "，。,.;；" else f" {text}" for text in texts if _is_text(text))
     return " ".join(joined.split())[:MAX_ANSWER_CHARS]
 
 
-def first_finding(record: str | None) -> str:
+def answer_excerpt(answer_json: str | None) -> str:
     """Return the beginning of an answer's first statement with a citation, in one line, else ""."""
-    for span in _as_list(_parse_object(record).get("spans")):
-        if isinstance(span, Mapping) and span.get("kind") in ("quote", "text") and _references(span):
+    for span in _answer_spans(answer_json):
+        if span.get("kind") in ("quote", "text") and _references(span):
             text = str(span.get("text") or "")
             if span["kind"] == "text":
                 text = _MARKDOWN_MARKS.sub("", text)
@@ -135,41 +136,40 @@ def first_finding(record: str | None) -> str:
     return ""
 
 
-def cited_ids(record: str | None) -> tuple[str, ...]:
+def cited_ids(answer_json: str | None) -> tuple[str, ...]:
     """Return the ids of the evidence that an answer cites, from its JSON."""
-    spans = _as_list(_parse_object(record).get("spans"))
-    references = (reference for span in spans if isinstance(span, Mapping) for reference in _references(span))
-    ids = (reference.get("evidence") for reference in references if isinstance(reference, Mapping))
+    references = (reference for span in _answer_spans(answer_json) for reference in _references(span))
+    ids = (reference.get("evidence") for reference in references)
     return tuple(dict.fromkeys(evidence_id for evidence_id in ids if _is_text(evidence_id)))
 
 
 def source_lines(findings: Iterable[str], evidence: Iterable[str] = ()) -> dict[str, str]:
     """Return the searchable line of each source, by id, from JSON findings and JSON evidence."""
     lines: dict[str, str] = {}
-    items = [item for finding in findings for item in _as_list(_parse_object(finding).get("evidence"))]
+    items = [item for finding in findings for item in keep_objects(_parse_object(finding).get("evidence"))]
     for item in (*items, *map(_parse_object, evidence)):
-        if isinstance(item, Mapping) and _is_text(item.get("id")):
+        if _is_text(item.get("id")):
             parts = (item.get(name) for name in ("title", "publisher", "url"))
             line = " · ".join(" ".join(part.split()) for part in parts if _is_text(part))
             lines.setdefault(item["id"], line)
     return lines
 
 
-def _references(span: Mapping[str, Any]) -> list[Any]:
+def _answer_spans(answer_json: str | None) -> list[dict[str, Any]]:
+    return keep_objects(_parse_object(answer_json).get("spans"))
+
+
+def _references(span: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the references of a span; earlier versions stored them as `cites`."""
-    return _as_list(span.get("references", span.get("cites")))
+    return keep_objects(span.get("references", span.get("cites")))
 
 
-def _parse_object(record: str | None) -> Mapping[str, Any]:
+def _parse_object(text: str | None) -> dict[str, Any]:
+    """Parse a JSON object; {} for any other text."""
     try:
-        parsed = json.loads(record) if record else {}
+        return as_object(json.loads(text)) if text else {}
     except ValueError:
         return {}
-    return parsed if isinstance(parsed, Mapping) else {}
-
-
-def _as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _is_text(value: Any) -> TypeGuard[str]:
@@ -184,7 +184,8 @@ def find_hits(
 ) -> tuple[HistoryHit, ...]:
     """Find words in the question, in the answer, and in the best matching source and note."""
     source, note = (
-        max(lines, key=lambda line: sum(map(fold_text(line).count, words)), default="") for lines in (sources, notes)
+        max(lines, key=lambda line: sum(map(fold_for_search(line).count, words)), default="")
+        for lines in (sources, notes)
     )
     fields: tuple[tuple[HistoryField, str], ...] = (
         ("question", question),
@@ -198,7 +199,7 @@ def find_hits(
 def snippet(text: str, words: Sequence[str]) -> tuple[tuple[str, bool], ...]:
     """Return the text around the first match of any of the words, in pieces; empty without a match.
 
-    Each piece has a flag that tells whether it is one of the words.
+    Each piece is paired with a flag: True if it is one of the words.
     """
     text = " ".join(text.split())
     folded, offsets = _fold_with_offsets(text)
@@ -233,7 +234,7 @@ def _find_all(text: str, word: str) -> Iterable[int]:
 
 def _fold_with_offsets(text: str) -> tuple[str, Sequence[int]]:
     """Return the folded text and, for each of its characters, the offset in the original."""
-    folded = fold_text(text)
+    folded = fold_for_search(text)
     if len(folded) == len(text):
         return folded, range(len(text) + 1)
     parts = [unicodedata.normalize("NFKC", character).casefold() for character in text]

@@ -20,6 +20,7 @@ from sqlalchemy import Select, delete, func, literal_column, or_, select
 from sqlalchemy import bindparam as param
 
 from research.core.records import Run, RunOptions
+from research.core.text.control_chars import replace_surrogates
 from research.storage import statements as sql
 from research.storage.databases import StoreDatabase, Transaction, Upsert
 from research.storage.history import (
@@ -28,12 +29,12 @@ from research.storage.history import (
     HistoryEntry,
     HistoryPage,
     HistoryTurn,
+    answer_excerpt,
     answer_text,
     cited_ids,
     find_hits,
-    first_finding,
-    fold_text,
-    normalize_tags,
+    fold_for_search,
+    normalise_names,
     run_kind,
     source_lines,
     split_search_words,
@@ -82,7 +83,6 @@ _RUNS_WITH_TEXT = run.outerjoin(run_text, run_text.c.run == run.c.id).outerjoin(
     conversation, conversation.c.id == run.c.conversation
 )
 _LATEST = func.max(run.c.created)
-_PINNED = func.max(func.coalesce(conversation.c.pinned, 0))
 _CONDITIONS: dict[str, Any] = {
     **{
         f"word{n}": or_(
@@ -113,7 +113,7 @@ def _list_conversations(parameters: frozenset[str]) -> Select[Any]:
         .select_from(_RUNS_WITH_TEXT)
         .where(sql.RUN_OF_OWNER, *_search_conditions(parameters))
         .group_by(run.c.conversation)
-        .order_by(_PINNED.desc(), _LATEST.desc(), run.c.conversation)
+        .order_by(sql.IS_PINNED.desc(), _LATEST.desc(), run.c.conversation)
         .limit(param("limit"))
         .offset(param("offset"))
     )
@@ -221,17 +221,17 @@ class HistoryIndex:
                 " ".join(remark[2].split()) for remark in transaction.fetch_all(sql.LIST_REMARKS, run=run_id)
             )
             costs = [_event_cost(data) for (data,) in transaction.fetch_all(sql.LIST_USAGE, run=run_id)]
-            words = _SEPARATOR.join(map(fold_text, (row[3], answer_words, source_words, remark_words)))
+            words = _SEPARATOR.join(map(fold_for_search, (row[3], answer_words, source_words, remark_words)))
             transaction.execute(
                 _SAVE_RUN_TEXT,
                 run=run_id,
                 kind=kind,
                 sources=len(sources),
                 cost=sum(filter(None, costs)) or None,
-                words=_replace_surrogates(words),
-                answer=_replace_surrogates(answer_words),
-                found=_replace_surrogates(source_words),
-                remarks=_replace_surrogates(remark_words),
+                words=replace_surrogates(words, "?"),
+                answer=replace_surrogates(answer_words, "?"),
+                found=replace_surrogates(source_words, "?"),
+                remarks=replace_surrogates(remark_words, "?"),
             )
 
     def start_indexing(self) -> None:
@@ -289,7 +289,7 @@ class HistoryIndex:
         if turns and not words:
             latest = {matches[-1].run.id: matches for matches in turns.values()}
             for key, record in self.database.read(_LIST_ANSWERS, **_page_values(latest)):
-                update = {"excerpt": first_finding(record)}
+                update = {"excerpt": answer_excerpt(record)}
                 latest[key][-1] = latest[key][-1].model_copy(update=update)
         entries_by_id = self._entries(owner, ids)
         entries = [
@@ -334,7 +334,7 @@ class HistoryIndex:
     def _index_conversation(self, transaction: Transaction, key: str) -> None:
         title = next((str(row[0]) for row in transaction.fetch_all(_SELECT_TITLE, conversation=key)), "")
         tags = [str(row[0]) for row in transaction.fetch_all(_LIST_CONVERSATION_TAGS, conversation=key)]
-        words = fold_text(_SEPARATOR.join([title, *tags])) or " "
+        words = fold_for_search(_SEPARATOR.join([title, *tags])) or " "
         transaction.execute(sql.UPDATE_CONVERSATION["words"], conversation=key, value=words)
 
     def set_tags(self, owner: str, conversation: str, tags: Sequence[str]) -> tuple[str, ...]:
@@ -344,7 +344,7 @@ class HistoryIndex:
         """
         if not self.database.read(sql.LIST_TURNS, conversation=conversation, owner=owner):
             return ()
-        normalized = normalize_tags(tags, self.tags(owner))
+        normalized = normalise_names(tags, self.tags(owner))
         with self.database.transaction() as transaction:
             transaction.execute(sql.ADD_CONVERSATION, **sql.NEW_CONVERSATION_VALUES, id=conversation)
             transaction.execute(_DELETE_TAGS, conversation=conversation)
@@ -441,8 +441,3 @@ def _event_cost(data: str) -> float:
     except (ValueError, AttributeError):
         return 0.0
     return float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else 0.0
-
-
-def _replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which databases do not accept, by "?"."""
-    return text.encode("utf-8", "replace").decode()

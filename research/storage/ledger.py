@@ -9,9 +9,8 @@ from research.core.records import Finding, Run, Task
 from research.storage.store import Store
 from research.storage.write_batcher import WriteBatcher
 
-UNCACHEABLE_PROVIDERS = frozenset(
-    {"gemini", "deep-research"}
-)  # Google's terms do not allow caching of grounded search results
+# Google's terms do not allow caching of grounded search results.
+UNCACHEABLE_PROVIDERS = frozenset({"gemini", "deep-research"})
 
 
 class RunLedger:
@@ -44,6 +43,7 @@ class RunLedger:
         self._new_findings: dict[str, Finding] = {}  # findings since the start, by key
 
     async def find(self, task: Task) -> Finding | None:
+        """Return an earlier finding of a task, recorded as one of this run; None if there is none."""
         origin, finding = self._find_in_run(task)
         if finding is None:
             return await self._find_in_cache(task)
@@ -74,9 +74,11 @@ class RunLedger:
         return None
 
     async def start_search(self, task: Task) -> int:
+        """Record the start of a search and return its id for `finish_search`."""
         return await self._batcher.add(lambda: self._store.start_search(self._run.id, task))
 
     async def finish_search(self, search_id: int, finding: Finding) -> None:
+        """Store the finding of a search."""
         if finding.reason in (None, "empty"):
             self._new_findings.setdefault(finding.task.key, finding)
         conversation = self._run.conversation
@@ -90,4 +92,5 @@ class RunLedger:
         return next((text for run in runs if (text := self._store.load_step_result(run, step))), None)
 
     async def save_result(self, step: str, text: str) -> None:
+        """Store the result of a step of this run."""
         await self._batcher.add(lambda: self._store.save_step_result(self._run.id, step, text))

@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from research.core.records import Run
+from research.core.text.control_chars import replace_surrogates
 from research.storage import statements as sql
 from research.storage.databases import StoreDatabase
-from research.storage.history import normalize_tags
+from research.storage.history import normalise_names
 from research.storage.history_index import HistoryIndex
 from research.storage.rows import parse_rows, parse_run
 
@@ -35,7 +36,7 @@ class OwnerStore:
                     run=run_id,
                     evidence=evidence,
                     passage=passage,
-                    text=self.database.storable_text(text.encode("utf-8", "replace").decode()),
+                    text=self.database.storable_text(replace_surrogates(text, "?")),
                     made=datetime.now(UTC).isoformat(),
                 )
             else:
@@ -49,7 +50,7 @@ class OwnerStore:
         self.database.write(sql.ADD_WATCH, run=run_id, created=datetime.now(UTC).isoformat())
 
     def watches(self, owner: str) -> list[tuple[Run, datetime]]:
-        """Return an owner's watched runs and the times since when, latest first."""
+        """Return an owner's watched runs and the the times from which they are watched, latest first."""
         rows = self.database.read(sql.LIST_WATCHES, owner=owner)
         return parse_rows(lambda row: (parse_run(row), datetime.fromisoformat(row[11])), rows)
 
@@ -102,7 +103,7 @@ class OwnerStore:
 
         Return its normalised name; "" if nothing is left of the name.
         """
-        normalized = next(iter(normalize_tags((self.database.storable_text(name),), self.notebooks(owner))), "")
+        normalized = next(iter(normalise_names((self.database.storable_text(name),), self.notebooks(owner))), "")
         if normalized:
             with self.database.transaction() as transaction:
                 for document in documents:
@@ -124,7 +125,9 @@ class OwnerStore:
             notebooks = self.notebooks(owner)
             documents = notebooks.pop(name, ())
             normalized = (
-                next(iter(normalize_tags((self.database.storable_text(new_name),), notebooks)), "") if documents else ""
+                next(iter(normalise_names((self.database.storable_text(new_name),), notebooks)), "")
+                if documents
+                else ""
             )
             if normalized and normalized != name:
                 for document in documents:

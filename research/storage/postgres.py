@@ -108,13 +108,13 @@ class PostgresDatabase(StoreDatabase):
         Raises:
             StoreError: the server cannot be used.
         """
-        outer: Transaction | None = getattr(self._thread_state, "work", None)
+        outer: Transaction | None = getattr(self._thread_state, "transaction", None)
         if outer is not None:
             yield outer
             return
         with self._connection_slots:
             connection, _ = self._run_on_connection(lambda new: new.execute("begin isolation level read committed"))
-            inner = self._thread_state.work = _PostgresTransaction(connection, self._compile)
+            inner = self._thread_state.transaction = _PostgresTransaction(connection, self._compile)
             try:
                 yield inner
                 connection.execute("commit")
@@ -123,7 +123,7 @@ class PostgresDatabase(StoreDatabase):
                     connection.execute("rollback")
                 raise self._convert_error(error) from error
             finally:
-                self._thread_state.work = None
+                self._thread_state.transaction = None
                 self._release_connection(connection)
 
     def read(self, statement: Statement, **values: object) -> list[tuple[Any, ...]]:
@@ -132,7 +132,7 @@ class PostgresDatabase(StoreDatabase):
         Raises:
             StoreError: the server cannot be used.
         """
-        outer: Transaction | None = getattr(self._thread_state, "work", None)
+        outer: Transaction | None = getattr(self._thread_state, "transaction", None)
         if outer is not None:
             return outer.fetch_all(statement, **values)
         with self._connection_slots:

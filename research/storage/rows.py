@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from research.core.records import Run, RunOptions
+from research.core.text.control_chars import replace_surrogates
 
 log = logging.getLogger(__name__)
 
@@ -40,8 +41,8 @@ def parse_json_rows(record_type: type[_Record], rows: Iterable[Sequence[Any]]) -
 
 
 def to_json(data: dict[str, Any]) -> str:
-    """Serialise to JSON; lone surrogates, which models may send, become "?"."""
-    return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace").decode()
+    """Serialise to JSON. Lone surrogates, which models may send and databases refuse, become "?"."""
+    return replace_surrogates(json.dumps(data, ensure_ascii=False), "?")
 
 
 def parse_run(row: Sequence[Any]) -> Run:

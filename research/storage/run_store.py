@@ -18,7 +18,7 @@ from research.storage.run_queue import QueueEntry, select_next
 REQUEST_STOP, REQUEST_WRITE = 1, 2  # requests to a run under way
 
 
-class RunTakenError(Exception):
+class RunClaimedError(Exception):
     """Another engine has claimed the run, or it was deleted: this engine writes no more to it."""
 
 
@@ -53,11 +53,12 @@ class RunStore:
             return added == 1
 
     def get_run(self, run_id: str) -> Run | None:
+        """Return a run of any owner; None if there is none, or it cannot be read."""
         rows = self.database.read(sql.SELECT_RUN, run=run_id)
         return first_record(parse_run, rows)
 
     def get_owned_run(self, run_id: str, owner: str) -> Run | None:
-        """Return a run of an owner that is not in the bin."""
+        """Return a run of an owner; None if there is none, it cannot be read, or it is in the bin."""
         rows = self.database.read(sql.SELECT_OWNED_RUN, run=run_id, owner=owner)
         return first_record(parse_run, rows)
 
@@ -91,13 +92,14 @@ class RunStore:
         Return whether it was stored.
         """
         with self.database.transaction() as transaction:
-            is_held = bool(transaction.fetch_all(sql.LOCK_ENGINE_RUN, run=run_id, engine=engine))
-            if is_held:
+            is_claimed = bool(transaction.fetch_all(sql.LOCK_ENGINE_RUN, run=run_id, engine=engine))
+            if is_claimed:
                 event = (datetime.now(UTC), StatusChanged(status=status, error=error))
                 self.append_events(run_id, [event], status, error)
-            return is_held
+            return is_claimed
 
     def request_stop(self, run_id: str) -> None:
+        """Request that a run stops."""
         self.database.write(sql.REQUEST_STOP, run=run_id)
 
     def request_write(self, run_id: str) -> None:
@@ -124,7 +126,7 @@ class RunStore:
         return [QueueEntry(*row) for row in self.database.read(sql.LIST_QUEUE)]
 
     def admit_runs(self, engines: Container[str], max_total: int, max_per_owner: int) -> list[QueueEntry]:
-        """Mark the queued runs of some engines whose turn it is as running, and return them.
+        """Mark the queued runs of some engines that may start now as running, and return them.
 
         At most `max_total` runs are under way in all processes, `max_per_owner` of one owner; 0 is
         no limit.
@@ -184,12 +186,12 @@ class RunStore:
         Return the number of the last event.
 
         Raises:
-            RunTakenError: the run no longer belongs to `engine`.
+            RunClaimedError: the run no longer belongs to `engine`.
         """
         with self.database.transaction() as transaction:
             engines = transaction.fetch_all(sql.LOCK_RUN, run=run_id)
             if engine and engines != [(engine,)]:
-                raise RunTakenError(run_id)
+                raise RunClaimedError(run_id)
             last: int = transaction.fetch_all(sql.LAST_EVENT_NUMBER, run=run_id)[0][0]
             rows = [
                 {"run": run_id, "seq": seq, "time": time.isoformat(), "kind": kind, "data": to_json(data)}

@@ -204,7 +204,7 @@ def reclaim_space(path: Path) -> None:
     If other processes write, or the file cannot be used, the rest waits for the next call. A file
     created without incremental vacuum is rewritten once, if it is small.
     """
-    with suppress(sqlite3.Error), closing(_connect(path, RECLAIM_TIMEOUT_SECONDS)) as connection:
+    with suppress(sqlite3.Error), closing(connect_existing(path, RECLAIM_TIMEOUT_SECONDS)) as connection:
         if _read_pragma(connection, "auto_vacuum") == 0:
             pages = _read_pragma(connection, "page_count") - _read_pragma(connection, "freelist_count")
             if pages * _read_pragma(connection, "page_size") <= MAX_REWRITE_BYTES:
@@ -221,7 +221,8 @@ def reclaim_space(path: Path) -> None:
         connection.execute("pragma wal_checkpoint(truncate)")
 
 
-def _connect(path: Path, timeout_seconds: float) -> sqlite3.Connection:
+def connect_existing(path: Path, timeout_seconds: float) -> sqlite3.Connection:
+    """Connect to a file, which is not created if it is missing. Waiting for writers is limited."""
     uri = f"{path.absolute().as_uri()}?mode=rw"
     return sqlite3.connect(uri, uri=True, timeout=timeout_seconds, isolation_level=None)
 
@@ -231,7 +232,7 @@ def _read_pragma(connection: sqlite3.Connection, name: str) -> int:
 
 
 class _ThreadConnection:
-    """Holds the connection of a thread and closes it after the thread has ended."""
+    """The connection of a thread, which is closed after the thread has ended."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -319,9 +320,9 @@ class SQLiteFile:
     @property
     def connection(self) -> sqlite3.Connection:
         """The connection of the calling thread."""
-        holder: _ThreadConnection | None = getattr(self._thread_state, "held", None)
+        holder: _ThreadConnection | None = getattr(self._thread_state, "holder", None)
         if holder is None:
-            holder = self._thread_state.held = _ThreadConnection(self._connect())
+            holder = self._thread_state.holder = _ThreadConnection(self._connect())
             with self._lock:
                 self._open_connections.add(holder)
         return holder.connection

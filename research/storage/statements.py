@@ -63,7 +63,7 @@ RUN_COLUMNS = run.c[
 NOT_IN_BIN = run.c.conversation.not_in(  # conversations in the bin appear in no list
     select(conversation.c.id).where(conversation.c.binned.is_not(None))
 )
-_ACTIVE = run.c.status.in_(_literals("queued", "running"))
+RUN_IS_ACTIVE = run.c.status.in_(_literals("queued", "running"))
 _RESUMABLE = run.c.status.in_(_literals("stopped", "interrupted", "failed"))
 _RUN_ID = run.c.id == param("run")
 RUN_OF_OWNER = run.c.owner == param("owner")
@@ -80,14 +80,14 @@ CLAIM_RUN = (
     .values(status="queued", engine=param("claimant"), stop=param("request"), error="", finished=None)
     .where(_RUN_ID, _RESUMABLE)
 )
-LIST_ENGINES = select(*run.c["engine", "id"]).where(_ACTIVE)
+LIST_ENGINES = select(*run.c["engine", "id"]).where(RUN_IS_ACTIVE)
 LOCK_ENGINE_RUN = (
-    select(run.c.id).where(_RUN_ID, run.c.engine == param("engine"), _ACTIVE).with_for_update(key_share=True)
+    select(run.c.id).where(_RUN_ID, run.c.engine == param("engine"), RUN_IS_ACTIVE).with_for_update(key_share=True)
 )
-REQUEST_STOP = update(run).values(stop=1).where(_RUN_ID, _ACTIVE)
-LIST_RUN_REQUESTS = select(*run.c["id", "engine", "stop"]).where(run.c.stop > literal_column("0"), _ACTIVE)
-REQUEST_WRITE = update(run).values(stop=2).where(_RUN_ID, _ACTIVE, run.c.stop == 0)
-LIST_QUEUE = select(*run.c["id", "owner", "status", "engine"]).where(_ACTIVE).order_by(run.c.created, run.c.id)
+REQUEST_STOP = update(run).values(stop=1).where(_RUN_ID, RUN_IS_ACTIVE)
+LIST_RUN_REQUESTS = select(*run.c["id", "engine", "stop"]).where(run.c.stop > literal_column("0"), RUN_IS_ACTIVE)
+REQUEST_WRITE = update(run).values(stop=2).where(_RUN_ID, RUN_IS_ACTIVE, run.c.stop == 0)
+LIST_QUEUE = select(*run.c["id", "owner", "status", "engine"]).where(RUN_IS_ACTIVE).order_by(run.c.created, run.c.id)
 LOCK_QUEUE = select(func.pg_advisory_xact_lock(func.hashtextextended("the queue of runs", 0)))
 ADMIT_RUN = update(run).values(status="running").where(_RUN_ID, run.c.status == "queued")
 APPROVE_RUN = (
@@ -260,7 +260,7 @@ SAVE_OUTCOME = Upsert(answer)
 SELECT_OUTCOME = select(*answer.c["plan", "reflections", "answer"]).where(answer.c.run == param("run"))
 
 _FIRST_RUN, _LAST_RUN = run.alias(), run.alias()
-_IS_PINNED = func.max(func.coalesce(conversation.c.pinned, 0))
+IS_PINNED = func.max(func.coalesce(conversation.c.pinned, 0))
 LIST_CONVERSATIONS = (
     select(
         run.c.conversation,
@@ -273,7 +273,7 @@ LIST_CONVERSATIONS = (
             .correlate(run)
             .scalar_subquery(),
         ),
-        _IS_PINNED,
+        IS_PINNED,
         func.count(),
         func.min(run.c.created),
         func.max(run.c.created),
@@ -287,7 +287,7 @@ LIST_CONVERSATIONS = (
     .select_from(run.outerjoin(conversation, conversation.c.id == run.c.conversation))
     .where(RUN_OF_OWNER, NOT_IN_BIN)
     .group_by(run.c.conversation)
-    .order_by(_IS_PINNED.desc(), func.max(run.c.created).desc())
+    .order_by(IS_PINNED.desc(), func.max(run.c.created).desc())
     .limit(param("limit"))
 )
 LIST_ALL_TURNS = (

@@ -80,4 +80,4 @@ class WriteBatcher:
 def _set_error(future: asyncio.Future[Any], error: Exception) -> None:
     if not future.done():
         future.set_exception(error)
-        future.exception()  # marks it as retrieved, so that asyncio does not log it if nobody waits
+        future.exception()  # marks the exception as retrieved: asyncio would log it if nobody waits

@@ -46,7 +46,11 @@ def find_date_bound(folded: str, measure: Measure) -> str:
     The result is "since", "until" or "as of".
     """
     before, behind = folded[: measure.start].rstrip(" ("), folded[measure.end :].lstrip(" ")
-    return next((bound for bound in DATE_BOUNDS if _bound_patterns(bound)[0].search(before) or _bound_patterns(bound)[1].match(behind)), "")  # fmt: skip
+    for bound in DATE_BOUNDS:
+        before_pattern, behind_pattern = _bound_patterns(bound)
+        if before_pattern.search(before) or behind_pattern.match(behind):
+            return bound
+    return ""
 
 
 @cache
@@ -61,5 +65,6 @@ def _bound_patterns(bound: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def shorten_value(text: str) -> str:
+    """Return a text on one line without punctuation at its ends, cut to `MAX_VALUE_CHARS`."""
     line = " ".join(text.split()).strip(" ，,；;。")
     return line if len(line) <= MAX_VALUE_CHARS else line[: MAX_VALUE_CHARS - 1].rstrip() + "…"

@@ -47,7 +47,8 @@ class ColumnQuery:
 
 
 @lru_cache(1_000)
-def column_query(column: Column, context_words: tuple[str, ...]) -> ColumnQuery:
+def build_column_query(column: Column, context_words: tuple[str, ...]) -> ColumnQuery:
+    """Return the search terms of a column; `context_words`, such as the row's name, weigh most."""
     name, question = fold_text(column.name), fold_text(f"{column.question} {column.hint}")
     unit = find_unit(column.unit) if column.unit else None
     attribute = _find_attribute(name, column.type) or _find_attribute(question, column.type)
@@ -75,9 +76,8 @@ def column_query(column: Column, context_words: tuple[str, ...]) -> ColumnQuery:
     )
     if attribute and attribute.name == "ticket" and not has_clashing_qualifiers(qualifiers, _DEFAULT_VISITOR):
         qualifiers |= _DEFAULT_VISITOR
-    return ColumnQuery(
-        tuple(weights.items()), tuple(t for w in context_words for t, _ in _weighted_terms(fold_text(w))), attribute, kind, unit, qualifiers, date_bound
-    )  # fmt: skip
+    context_terms = tuple(term for word in context_words for term, _ in _weighted_terms(fold_text(word)))
+    return ColumnQuery(tuple(weights.items()), context_terms, attribute, kind, unit, qualifiers, date_bound)
 
 
 def _find_attribute(folded: str, column_type: ColumnType) -> Attribute | None:

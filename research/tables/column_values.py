@@ -1,4 +1,4 @@
-"""The values of a column as a whole: in one unit, sorted, with their quality, and their agreement.
+"""The values of a column as a whole: in one unit, as a chart, with their quality, and their agreement.
 
 `core.text.measure` decides whether two figures agree, as in the check of answers. Money is not
 converted between currencies: values in another currency are reported as not comparable.
@@ -15,7 +15,8 @@ from typing import Literal, NamedTuple
 from research.core.records import Cell, CellReading, CellValue, Column, Evidence, SupportStatus
 from research.core.text.measure import Measure, are_compatible
 from research.core.text.quantities import find_measures
-from research.core.text.tokenizer import normalise_quote, split_words
+from research.core.text.quotes import normalise_quote
+from research.core.text.tokenizer import split_words
 from research.core.text.units import Unit
 from research.tables.units import find_unit, unit_family
 from research.tables.values import number_value
@@ -128,36 +129,6 @@ def chart_column(column: Column, row_ids: Sequence[str], cells: Iterable[Cell]) 
         tuple(bars),
         tuple((row, number.missing_reason) for row, number in numbers if number.missing_reason),
     )
-
-
-def sort_rows_by_column(
-    column: Column, row_ids: Sequence[str], cells: Iterable[Cell], descending: bool = False
-) -> tuple[str, ...]:
-    """Return row ids in the order of a column's values; rows without a value always come last."""
-    own_cells = column_cells(column, cells)
-    cell_by_row = {cell.row: cell for cell in own_cells}
-    numbers = convert_column_numbers(column, own_cells)
-    keys = {row: _sort_key(column, cell_by_row.get(row), numbers.get(row, ColumnNumber())) for row in row_ids}
-    known = [row for row in row_ids if keys[row] is not None]
-    known.sort(key=lambda row: keys[row] or (0.0, ""), reverse=descending)
-    return (*known, *(row for row in row_ids if keys[row] is None))
-
-
-def _sort_key(column: Column, cell: Cell | None, number: ColumnNumber) -> tuple[float, str] | None:
-    value = cell.value if cell else None
-    if value is None:
-        return None
-    match column.type:
-        case "number":
-            return None if number.low is None else (number.low, "")
-        case "date":
-            return (float(value.day.toordinal()), "") if value.day else None
-        case "yes or no":
-            return None if value.yes is None else (float(not value.yes), "")
-        case "choice":
-            known = value.choice in column.choices
-            return (float(column.choices.index(value.choice)), "") if known else None
-    return 0.0, value.text.casefold()
 
 
 def measure_column_quality(column: Column, cells: Iterable[Cell], evidence: Iterable[Evidence]) -> ColumnQuality:

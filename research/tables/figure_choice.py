@@ -1,4 +1,4 @@
-"""The choice between the figures of a sentence: the one that stands nearest to the words of a column.
+"""Choice between the figures of a sentence: the one nearest to the words of a column is chosen.
 
 If two are equally near, none is chosen.
 """
@@ -28,7 +28,7 @@ BOUNDARY_FACTOR = 0.4  # for a word beyond a comma or a rival figure
 QUALIFIER_MISMATCH_FACTOR = 0.6  # if only one is narrowed: 其中, students
 # Characters beside a date that forms a clause: "In 2019," and "Until 2019,".
 MAX_CHARS_BESIDE_DATE, MAX_CHARS_BESIDE_UNTIL_DATE = 4, 8
-MIN_LEAD = 1.05  # least ratio of the best figure's score to the next one's
+MIN_LEAD = 1.05  # minimum ratio of the best figure's score to the next one's
 _FORMER_QUALIFIER = "before"  # marks a state that has ended
 _CLAUSE_BREAK = re.compile(r"[、(（)）]|:(?=\s)|：|\sand\s|\bbut\b|而")
 
@@ -45,7 +45,10 @@ class Candidate:
 
 @dataclass(frozen=True)
 class SentenceMatch:
-    """A sentence with the words of a column that occur in it."""
+    """A sentence with the words of a column that occur in it.
+
+    Spans are pairs of start and end in the text; `rival_spans` are those of the other candidates.
+    """
 
     text: str
     query: ColumnQuery
@@ -74,7 +77,7 @@ class SentenceMatch:
     def measures(self) -> tuple[Measure, ...]:
         return find_measures(self.text)
 
-    def only_dates_count(self, measure: Measure) -> bool:
+    def is_date_of_count(self, measure: Measure) -> bool:
         """Return whether a date only states when a count was valid ("in 2025 there were 8 sites").
 
         Its clause then contains a figure, and no word for the attribute that the column asks for.
@@ -95,9 +98,9 @@ class SentenceMatch:
         return match is not None and match[0] not in STOP_WORDS
 
     def is_brief(self, max_words: float) -> bool:
-        """Return whether a text has at most so many words beside its figures.
+        """Return whether a text has at most `max_words` words beside its figures.
 
-        Such a text is an answer that needs no word of the question.
+        Such a text is an answer by itself, even if it contains no word of the question.
         """
         rest, at = [], 0
         for m in self.measures:
@@ -106,6 +109,7 @@ class SentenceMatch:
         return count_words(" ".join([*rest, self.folded[at:]])) <= max_words
 
     def clause_at(self, offset: int) -> tuple[int, int]:
+        """Return the span of the clause at an offset."""
         return next(((a, b) for a, b in self.clauses if a <= offset < b), (0, len(self.folded)))
 
     @cached_property
@@ -137,7 +141,10 @@ class SentenceMatch:
     def closeness(
         self, candidate_span: tuple[int, int], word_span: tuple[int, int], rival_spans: Sequence[tuple[int, int]]
     ) -> float:
-        """Return 1 for neighbouring spans, less for each word, comma or rival between."""
+        """Return how close two spans are, from 0 to 1.
+
+        Neighbours have 1; each word, comma or rival between the spans lowers it.
+        """
         low, high = min(candidate_span[1], word_span[1]), max(candidate_span[0], word_span[0])
         share = 1.0 if self.clause_at(candidate_span[0]) == self.clause_at(word_span[0]) else BOUNDARY_FACTOR
         if any(low <= a and b <= high for a, b in rival_spans):
@@ -164,7 +171,7 @@ class SentenceMatch:
         )
         return sum(best.values()) + bonus
 
-    def may_fit(self, candidate: Candidate, rival_spans: Sequence[tuple[int, int]]) -> bool:
+    def may_belong_to_column(self, candidate: Candidate, rival_spans: Sequence[tuple[int, int]]) -> bool:
         """Return False if the clause of a figure shows that it belongs to something else.
 
         That is so if words of the column stand only in other clauses, or if a word of another
@@ -175,12 +182,12 @@ class SentenceMatch:
         local_words = [match for match in words if clause[0] <= match[0] < clause[1]]
         if words and not local_words and not candidate.needs_no_word:
             return False
-        attribute = self.query.attribute
-        if attribute is None or not attribute.kind:
-            return bool(local_words) or candidate.needs_no_word
-        nearest = min((self.distance(match[:2], span) for match in local_words), default=HALF_WEIGHT_DISTANCE * 2)
-        if any(self.distance(rival, span) < nearest for rival in self.rival_words(clause, span, rival_spans)):
-            return False
+        if self.query.attribute and self.query.attribute.kind:
+            distances = (self.figure_distance(match[:2], span) for match in local_words)
+            nearest = min(distances, default=HALF_WEIGHT_DISTANCE * 2)
+            rival_words = self.rival_words(clause, span, rival_spans)
+            if any(self.figure_distance(rival, span) < nearest for rival in rival_words):
+                return False
         return bool(local_words) or candidate.needs_no_word
 
     def rival_words(
@@ -196,16 +203,16 @@ class SentenceMatch:
             for start, end in other.find_spans(self.folded):
                 inside = clause[0] <= start < clause[1]
                 if inside and not any(start < b and a < end for a, b in own_spans):
-                    word_distance = self.distance((start, end), span)
-                    if all(word_distance <= self.distance((start, end), rival) for rival in rival_spans):
+                    word_distance = self.figure_distance((start, end), span)
+                    if all(word_distance <= self.figure_distance((start, end), rival) for rival in rival_spans):
                         yield start, end
 
-    def distance(self, word_span: tuple[int, int], figure_span: tuple[int, int]) -> float:
-        """Return the distance of a figure from a word; a figure before its word is half a word
-        further."""
+    def figure_distance(self, word_span: tuple[int, int], figure_span: tuple[int, int]) -> float:
+        """Return the distance of a figure from a word, in words; half a word more if the figure comes
+        first."""
         return self.word_distance(word_span, figure_span) + (0.5 if figure_span[0] < word_span[0] else 0.0)
 
-    def qualifiers_of(self, candidate: Candidate, rival_spans: Sequence[tuple[int, int]]) -> frozenset[str]:
+    def figure_qualifiers(self, candidate: Candidate, rival_spans: Sequence[tuple[int, int]]) -> frozenset[str]:
         """Return the qualifiers in a figure's clause, up to the next figure on each side."""
         start, end = self.clause_at(candidate.start)
         for a, b in rival_spans:
@@ -222,15 +229,15 @@ def best_candidate(match: SentenceMatch, candidates: Sequence[Candidate]) -> Can
     for candidate in candidates:
         rivals = [(other.start, other.end) for other in candidates if other is not candidate]
         own_qualifiers, column_qualifiers = (
-            match.qualifiers_of(candidate, rivals) - DEFAULT_QUALIFIERS,
+            match.figure_qualifiers(candidate, rivals) - DEFAULT_QUALIFIERS,
             match.query.qualifiers - DEFAULT_QUALIFIERS,
         )
         if _FORMER_QUALIFIER in own_qualifiers - column_qualifiers and not (
             candidate.measure and candidate.measure.is_date
         ):
             continue
-        if match.may_fit(candidate, rivals) and not has_clashing_qualifiers(
-            match.qualifiers_of(candidate, rivals), match.query.qualifiers
+        if match.may_belong_to_column(candidate, rivals) and not has_clashing_qualifiers(
+            match.figure_qualifiers(candidate, rivals), match.query.qualifiers
         ):
             share = QUALIFIER_MISMATCH_FACTOR ** (
                 (not own_qualifiers <= column_qualifiers) + (not column_qualifiers <= own_qualifiers)

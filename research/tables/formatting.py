@@ -45,7 +45,7 @@ def format_cell_in_column(value: CellValue, column: Column, unit_name: str, lang
 
 
 def reading_quotes(reading: CellReading, sources: Mapping[str, Evidence]) -> tuple[str, ...]:
-    """Return the quoted sentence of a reading for each passage that it cites.
+    """Return a quoted sentence for each passage that a reading cites, the reading's own quote first.
 
     `sources` maps ids to evidence; the quote of a passage that is missing there is "".
     """

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Iterator
 
 from research.core.records import Place, Report, Row
-from research.core.text.tokenizer import normalise_quote
+from research.core.text.quotes import normalise_quote
 
 MAX_ROWS = 500
 MAX_NAME_CHARS = 200
@@ -86,7 +86,11 @@ def _make_rows(entries: Iterable[tuple[str, str, Place | None]]) -> tuple[Row, .
 
 
 def _unique_rows(entries: Iterable[tuple[str, str, Place | None]]) -> Iterator[Row]:
-    """Yield at most `MAX_ROWS` rows, without unnamed ones and duplicates."""
+    """Yield at most `MAX_ROWS` rows, without unnamed ones and duplicates.
+
+    An entry has a name, the text that distinguishes it from others of the name, and its place or
+    None.
+    """
     seen: set[tuple[str, str]] = set()
     for name, about, place in entries:
         name, about = " ".join(name.split())[:MAX_NAME_CHARS], " ".join(about.split())[:MAX_NAME_CHARS]

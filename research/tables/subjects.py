@@ -15,8 +15,9 @@ from research import data
 from research.core.text import segment
 from research.core.text.names import find_han_names, find_latin_names
 from research.core.text.quantities import find_measures, fold_text
+from research.core.text.quotes import normalise_quote
 from research.core.text.sentences import CLAUSE_END_PATTERN
-from research.core.text.tokenizer import HAN_RANGES, LIGHT_WORDS, STOP_WORDS, has_han, normalise_quote, stem
+from research.core.text.tokenizer import HAN_RANGES, LIGHT_WORDS, STOP_WORDS, has_han, stem
 
 MAX_SENTENCE_CHARS = 2_000  # longer sentences are cut
 _HAN_CHAR = re.compile(rf"[{HAN_RANGES}]")

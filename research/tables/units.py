@@ -20,7 +20,11 @@ def find_unit(spelling: str) -> Unit | None:
 
 
 def unit_name(kind: str, factor: float) -> str:
-    """Return the name of the unit of a kind that has this many base units; "" if there is none."""
+    """Return the name of a unit, or "" if there is none.
+
+    `kind` is the kind of quantity ("length"), and `factor` the size of the unit in the base unit of
+    that kind (1000 for km).
+    """
     return _unit_names().get((kind, factor), "")
 
 
@@ -34,7 +38,10 @@ def _unit_names() -> dict[tuple[str, float], str]:
 
 
 def unit_family(kind: str) -> str:
-    """Return the family of kinds that may share a column: money of any currency, counts."""
+    """Return the family of a kind of quantity; figures of one family may share a column.
+
+    Money of all currencies is one family, and so are counts of people and of things ("").
+    """
     if kind in _COUNT_KINDS:
         return ""
     return Measure(kind, 0, 0, 0, 0).family

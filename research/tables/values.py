@@ -22,7 +22,7 @@ from research.core.text.quantities import Measure, fold_text, span_with_bound
 from research.core.text.scanner import MeasureScanner
 from research.core.text.tokenizer import has_han
 from research.tables.cell_words import find_date_bound, is_negated, shorten_value, word_pattern
-from research.tables.column_query import column_query
+from research.tables.column_query import build_column_query
 from research.tables.figure_choice import Candidate, SentenceMatch, best_candidate
 from research.tables.units import unit_family, unit_name
 from research.tables.yes_or_no import extract_yes_or_no
@@ -43,7 +43,7 @@ def extract_value(text: str, column: Column, context_words: Sequence[str] = ()) 
     text = text[:MAX_SENTENCE_CHARS]
     if not text.strip(" #\n") or text.lstrip().startswith("#") or "question" in find_cues(fold_text(text)):
         return None
-    query = column_query(column, tuple(context_words))
+    query = build_column_query(column, tuple(context_words))
     match column.type:
         case "number":
             return _extract_number(SentenceMatch(text, query))
@@ -151,7 +151,7 @@ def _extract_date(match: SentenceMatch) -> CellValue | None:
         Candidate(m.start, m.end, m, needs_no_word=match.is_brief(MAX_WORDS_BESIDE_DATE))
         for m in match.measures
         if m.is_date and m.date_parts[0] and m.date_parts[0] > 0
-        if (match.query.date_bound or not match.only_dates_count(m))
+        if (match.query.date_bound or not match.is_date_of_count(m))
         and find_date_bound(match.folded, m) in (match.query.date_bound, "")
     ]
     has_column_word = any(word_match[2] not in match.query.context_terms for word_match in match.word_matches)

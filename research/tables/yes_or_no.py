@@ -13,17 +13,21 @@ from research.core.text.quantities import fold_text
 from research.core.text.segment import cut
 from research.core.text.tokenizer import has_han, stem
 from research.tables.cell_words import HAN_RUN, WORD, shorten_value, split_alternatives, word_pattern
-from research.tables.column_query import DEFAULT_QUALIFIERS, ColumnQuery, column_query
+from research.tables.column_query import DEFAULT_QUALIFIERS, ColumnQuery, build_column_query
 from research.tables.figure_choice import SentenceMatch
 
 
 def extract_yes_or_no(text: str, column: Column) -> CellValue | None:
+    """Return the answer that a sentence gives to a yes-or-no column.
+
+    Return None if it gives none, or if two of its clauses answer differently.
+    """
     folded = fold_text(text).strip(" .。!！")
     for name in ("yes", "no"):
         if folded in split_alternatives(data.words("cells")[name]):
             return CellValue(type="yes or no", text=text.strip(), yes=name == "yes")
     modal, topic = _parse_question(column)
-    query = column_query(column, ())
+    query = build_column_query(column, ())
     answers = [
         (start, end, yes)
         for start, end in SentenceMatch(text, query).clauses

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from research.core import settings
-from research.sources.places.client import AmapSession, session_factory
+from research.sources.places.amap_sessions import AmapSession, session_factory
 from research.sources.places.questions import PlaceQuery, parse_place_query
 from tests.benchmarks.figures import Figure
 from tests.servers.amap import PLACES, FakeAmap

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from research.application import Application
 from research.core.settings import Settings
-from research.core.text.tokenizer import normalise_quote
+from research.core.text.quotes import normalise_quote
 from research.sources.library.index import Library
 from research.sources.library.search import SearchHit
 from tests.benchmarks.figures import Figure

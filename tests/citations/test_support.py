@@ -10,7 +10,7 @@ from research.citations.numbering import CitedAnswer, number_citations
 from research.citations.registry import EvidenceRegistry
 from research.citations.support import CheckedSentence, check_support, mark_doubtful_sentences
 from research.core.records import Answer, Evidence, Passage, PassageReference, Span
-from research.core.text.tokenizer import find_quote
+from research.core.text.quotes import find_quote
 from tests.tables import each_row
 
 NOW = datetime(2025, 3, 1, tzinfo=UTC)

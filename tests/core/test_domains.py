@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from research.core import settings
-from research.core.domains import merge_domain_lists, parse_domain_list, url_status
+from research.core.domains import domain_status, merge_domain_lists, parse_domain_list
 from research.core.events import ignore_event
 from research.core.i18n import message
 from research.core.records import Evidence, Language, Passage, Readiness, Task
@@ -42,7 +42,7 @@ prefer good.content-farm.example
     ],
 )
 def test_a_domain_stands_for_all_below_it_and_the_longest_counts(url: str, said: str | None) -> None:
-    assert url_status(url, parse_domain_list(LIST)) == said
+    assert domain_status(url, parse_domain_list(LIST)) == said
 
 
 @each_row("language", ["zh", "en"])
@@ -110,7 +110,7 @@ async def test_what_is_to_be_avoided_is_not_read_and_what_is_preferred_is_read_f
         timeout_seconds=30,
         page_reader=reader,
         pages_per_search=2,
-        domain_verdicts=parse_domain_list(LIST),
+        domain_statuses=parse_domain_list(LIST),
         clock=lambda: NOW,
     )
     found = await web.search(Task(id="1.1", source="web", query="q"), ignore_event)
@@ -122,7 +122,7 @@ async def test_what_is_to_be_avoided_is_not_read_and_what_is_preferred_is_read_f
 
 
 async def test_what_a_text_was_written_from_stays_and_is_marked() -> None:
-    web = WebRetriever([Provided(summarises=True)], timeout_seconds=30, domain_verdicts=parse_domain_list(LIST))
+    web = WebRetriever([Provided(summarises=True)], timeout_seconds=30, domain_statuses=parse_domain_list(LIST))
     found = await web.search(Task(id="1.1", source="web", query="q"), ignore_event)
     assert {e.id: e.domain_status for e in found.evidence}["content-farm.example"] == "warned"
 

@@ -179,7 +179,7 @@ def test_every_setting_is_read_from_the_environment_and_shown(tmp_path: Path) ->
     assert fields == set(Settings.model_fields)
     shown = [name for name, _ in load_settings({}, data_dir=tmp_path).display_values()]
     tables = (*shipped_providers().values(), *search_services().values())
-    servers = {name for one in tables for name in (one.key, one.address) if name}
+    servers = {name for one in tables for name in (one.key_setting, one.url_setting) if name}
     assert sorted(shown) == sorted({*VALUES, *servers, "SIGHTLINE_DATA_DIR"} - {"GOOGLE_API_KEY"})
 
 

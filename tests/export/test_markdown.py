@@ -39,7 +39,7 @@ from research.core.records import (
     Task,
     Usage,
 )
-from research.core.text.tokenizer import normalise_quote
+from research.core.text.quotes import normalise_quote
 from research.core.urls import url_identity
 from research.export.markdown import answer_markdown, escape_markdown, render_spans, report_markdown
 from research.export.places_markdown import MAX_PLACES

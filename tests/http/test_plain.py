@@ -4,7 +4,8 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.http.sanitize import keep_objects, remove_control_characters, strip_html, tidy_text, truncate_text
+from research.core.json_values import keep_objects
+from research.http.sanitize import remove_control_characters, strip_html, tidy_text, truncate_text
 
 DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 

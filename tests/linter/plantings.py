@@ -35,7 +35,8 @@ from research.core.records import (
     RunOptions,
     SupportStatus,
 )
-from research.core.text.tokenizer import LIGHT_WORDS, STOP_WORDS, normalise_quote, tokenize
+from research.core.text.quotes import normalise_quote
+from research.core.text.tokenizer import LIGHT_WORDS, STOP_WORDS, tokenize
 
 FOLDER = Path(__file__).resolve().parent / "sentences"
 MADE = datetime(2025, 6, 1, 8, tzinfo=UTC)

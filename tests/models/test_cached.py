@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from research.core.records import Usage
-from research.models.prices import add_cost
+from research.models.prices import with_cost
 from research.sources.web.gemini import GeminiSearch
 from tests.models.conftest import PROMPT, SCHEMA, Colour, Wire
 
@@ -38,6 +38,6 @@ async def test_tokens_from_the_cache_are_billed_at_their_own_price(gemini: Wire,
     gemini.server.cached = 5
     used = await _asked(gemini, way)
     assert (whole.cached, used.cached, used.input) == (0, 5, whole.input)
-    costs = add_cost(whole, day).cost, add_cost(used, day).cost
+    costs = with_cost(whole, day).cost, with_cost(used, day).cost
     assert costs[0] is not None and costs[1] is not None
     assert costs[0] - costs[1] == pytest.approx(5 * (0.75 - 0.075) / 1_000_000)

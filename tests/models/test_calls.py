@@ -344,7 +344,7 @@ async def test_a_pause_holds_for_one_model_and_not_for_its_searches(openai: Wire
         await openai.colour(chat)
     assert (await openai.colour(other)).colour == "green"
     assert clients.cooldown(chat.spec).remaining_seconds > 50
-    assert clients.cooldown(chat.spec, for_search=True).remaining_seconds == 0
+    assert clients.cooldown(chat.spec, is_search=True).remaining_seconds == 0
 
 
 @pytest.mark.parametrize("attempts", [1, 2, 4])

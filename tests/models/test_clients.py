@@ -61,9 +61,9 @@ async def test_two_sets_of_clients_of_one_server_do_not_close_each_other(wire: W
 async def test_roles_with_one_model_share_its_client(openai: Wire) -> None:
     clients = openai.clients()
     specs = [parse_spec("openai:shared", setting) for setting in ("ANSWER_MODEL", "REFLECTION_MODEL")]
-    made = await asyncio.gather(*(clients.chat(spec) for spec in specs * 3))
+    made = await asyncio.gather(*(clients.langchain_model(spec) for spec in specs * 3))
     assert len({id(model) for model in made}) == 1
-    assert await clients.chat(parse_spec("openai:other")) is not made[0]
+    assert await clients.langchain_model(parse_spec("openai:other")) is not made[0]
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -143,7 +143,7 @@ async def test_all_clients_of_gemini_read_the_certificates_once(
     for _ in range(2):
         clients = ModelClients(loaded({"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:9"}))
         for name in ("gemini:m", "gemini:n"):
-            await clients.chat(parse_spec(name))
+            await clients.langchain_model(parse_spec(name))
         await clients.gemini()
         await clients.close()
     assert len(read) <= 1  # none, if another test has had them read

@@ -75,7 +75,7 @@ async def test_ollama_is_asked_for_no_more_than_a_model_is_known_to_take() -> No
 async def test_the_table_has_a_context_for_each_provider_and_no_name_that_nothing_has() -> None:
     path = Path(context_lengths.__file__).parents[1] / "data" / "contexts.json"
     table = json.loads(path.read_text(encoding="utf-8"))
-    assert all(2_048 <= provider.context <= 10_000_000 for provider in shipped_providers().values())
+    assert all(2_048 <= provider.context_tokens <= 10_000_000 for provider in shipped_providers().values())
     assert all(name == name.lower() and ":" in name for name in table["tokens"])
     assert all(2_048 <= length <= 10_000_000 for length in table["tokens"].values())
 

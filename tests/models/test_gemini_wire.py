@@ -54,10 +54,10 @@ async def act(chat: Chat, turns: list[Any]) -> AIMessage:
 @module_loop
 async def test_all_models_are_langchain_s_and_share_the_one_client(gemini: Wire) -> None:
     clients = gemini.clients()
-    first, second = [await clients.chat(parse_spec(f"gemini:{name}")) for name in ("one", "two")]
+    first, second = [await clients.langchain_model(parse_spec(f"gemini:{name}")) for name in ("one", "two")]
     assert isinstance(first, ChatGoogleGenerativeAI) and isinstance(second, ChatGoogleGenerativeAI)
     assert first.client is second.client is await clients.gemini()
-    assert await clients.chat(parse_spec("gemini:one")) is first
+    assert await clients.langchain_model(parse_spec("gemini:one")) is first
 
 
 @module_loop

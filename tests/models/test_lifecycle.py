@@ -48,7 +48,7 @@ def test_an_alias_is_the_model_that_it_stands_for() -> None:
 
 def test_a_list_that_has_every_name_leaves_nothing_to_say() -> None:
     found = compare_names([f"models/{name}" for name in OFFERED], [("gemini-3.8-flash", "ANSWER_MODEL")], DAY)
-    assert all(name.listed for name in found.names)
+    assert all(name.is_listed for name in found.names)
     assert found.unpriced == ()
     assert set(found.dates) == {"names", "prices", "contexts"}
 
@@ -56,7 +56,7 @@ def test_a_list_that_has_every_name_leaves_nothing_to_say() -> None:
 def test_a_name_that_is_missing_is_told_with_what_it_is_used_for() -> None:
     offered = [name for name in OFFERED if name != "gemini-3.6-flash"]
     found = compare_names([*offered, "gemini-6-nova", "imagen-5"], [("gemini-3-own", "ANSWER_MODEL")], DAY)
-    missing = {name.name: name.uses for name in found.names if not name.listed}
+    missing = {name.name: name.uses for name in found.names if not name.is_listed}
     assert missing["gemini-3-own"] == ("ANSWER_MODEL",)
     assert "answers for gemini-3.5-flash" in missing["gemini-3.6-flash"]
     assert len(missing) == 2

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from research.core.records import Usage
-from research.models.prices import add_cost, prices_as_of
+from research.models.prices import prices_as_of, with_cost
 from research.models.roles import DEFAULT_MODELS
 from tests.tables import each_row
 
@@ -20,7 +20,7 @@ TABLE = json.loads(files("research").joinpath("data/prices.json").read_text(enco
 
 
 def cost(model: str, day: date = THEN, /, **used: Any) -> float | None:
-    return add_cost(Usage(stage="write", model=model, **used), day).cost
+    return with_cost(Usage(stage="write", model=model, **used), day).cost
 
 
 @pytest.mark.parametrize(("day", "dollars"), [(THEN, 0.75 + 3.75), (LATER, 1.5 + 7.5)])
@@ -95,4 +95,4 @@ def test_periods_follow_each_other_and_the_last_has_no_end() -> None:
 
 def test_nothing_but_the_cost_is_changed() -> None:
     usage = Usage(stage="plan", model="gemini:gemini-3.8-flash", input=7, output=1)
-    assert add_cost(usage, THEN).model_copy(update={"cost": None}) == usage
+    assert with_cost(usage, THEN).model_copy(update={"cost": None}) == usage

@@ -28,7 +28,7 @@ TOOL = {
     "type": "function",
     "function": {"name": "look", "parameters": {"type": "object", "properties": {}}},
 }
-OTHERS = [name for name, one in shipped_providers().items() if one.wire in ("openai", "anthropic")]
+OTHERS = [name for name, one in shipped_providers().items() if one.protocol in ("openai", "anthropic")]
 
 
 @pytest.fixture(scope="module")
@@ -39,16 +39,16 @@ def servers() -> Iterator[dict[str, Server]]:
 
 def environment(one: Provider, server: Server) -> dict[str, str]:
     """A desk with a key of every provider, on which one is asked at a server of this machine."""
-    keys = {other.key: f"key-of-{other.name}" for other in shipped_providers().values() if other.key}
+    keys = {other.key_setting: f"key-of-{other.name}" for other in shipped_providers().values() if other.key_setting}
     url = server.base_url.removesuffix(one.path) if one.path else server.base_url
-    return keys | {one.address: url, "SIGHTLINE_MODEL_ATTEMPTS": "1"}
+    return keys | {one.url_setting: url, "SIGHTLINE_MODEL_ATTEMPTS": "1"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 async def test_a_provider_gets_its_own_key_and_no_other(name: str, servers: dict[str, Server]) -> None:
     one = shipped_providers()[name]
-    server: Any = servers[one.wire]
+    server: Any = servers[one.protocol]
     server.reset()
     clients = ModelClients(settings.load_settings(environment(one, server), data_dir=Path("unused")))
     chat = Chat(parse_spec(f"{name}:some-model"), clients)
@@ -69,7 +69,7 @@ async def test_a_provider_gets_its_own_key_and_no_other(name: str, servers: dict
     wished = server.log[2].body.get("response_format", {}).get("type")
     assert wished == {"schema": "json_schema", "object": "json_object", "words": None}[one.json_mode]
     streamed = server.log[1].body
-    assert ("stream_options" in streamed) == (one.counted and one.wire == "openai")
+    assert ("stream_options" in streamed) == (one.has_stream_usage and one.protocol == "openai")
 
 
 async def test_each_role_has_its_own_provider_address_and_key(servers: dict[str, Server]) -> None:
@@ -190,4 +190,4 @@ async def test_a_provider_whose_library_is_not_installed_says_which(
     monkeypatch.setitem(__import__("sys").modules, "langchain_anthropic", None)
     clients = ModelClients(settings.load_settings({"ANTHROPIC_API_KEY": "k"}, data_dir=Path("unused")))
     with pytest.raises(ServiceError, match=re.escape("pip install langchain-anthropic")):
-        await clients.chat(parse_spec("anthropic:m"))
+        await clients.langchain_model(parse_spec("anthropic:m"))

@@ -9,7 +9,7 @@ import pytest
 
 from research.core.errors import ServiceError
 from research.models.chat import Chat
-from research.models.quotas import is_unpaid, read_quota
+from research.models.quotas import is_payment_refusal, parse_quota
 from research.sources.web.gemini import GeminiSearch
 from tests.fakes import RETRIEVED
 from tests.models.conftest import PROMPT, Heard, Wire
@@ -78,7 +78,7 @@ NOTHING = limit("GenerateRequestsPerMinutePerProjectPerModel-FreeTier", "0")
     ],
 )
 async def test_a_quota_is_told_by_its_period_and_its_limit(said: Any, hint: str, after: float | None) -> None:
-    found = read_quota(said)
+    found = parse_quota(said)
     assert (found.hint, found.retry_after_seconds) == (hint, after)
 
 
@@ -102,7 +102,7 @@ async def test_a_quota_is_told_by_its_period_and_its_limit(said: Any, hint: str,
     ],
 )  # fmt: skip
 async def test_the_line_that_names_a_quota_and_its_limit_is_kept(said: Any, line: str) -> None:
-    assert read_quota(said).description == line
+    assert parse_quota(said).description == line
 
 
 def coded(message: str, kind: str = "", code: str = "") -> dict[str, Any]:
@@ -135,7 +135,7 @@ def coded(message: str, kind: str = "", code: str = "") -> dict[str, Any]:
     ],
 )  # fmt: skip
 async def test_a_quota_is_told_by_the_words_of_a_service_that_has_no_fields_for_it(said: Any, hint: str) -> None:
-    assert read_quota(said).hint == hint
+    assert parse_quota(said).hint == hint
 
 
 @each_row(
@@ -150,7 +150,7 @@ async def test_a_quota_is_told_by_the_words_of_a_service_that_has_no_fields_for_
     ],
 )  # fmt: skip
 async def test_a_refusal_for_want_of_money_is_known_whatever_its_status(said: Any, is_for_money: bool) -> None:
-    assert is_unpaid(said) is is_for_money
+    assert is_payment_refusal(said) is is_for_money
 
 
 @pytest.mark.parametrize("way", ["search", "plain"])

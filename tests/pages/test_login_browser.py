@@ -86,7 +86,7 @@ class Desk:
             retrieved=NOW, passages=(Passage(id="p", text=name, end=len(name)),), place=spot,
         )  # fmt: skip
         store = Store(self.server.folder / "runs.db")
-        store.add_evidence(store.lookup_registry(self.owner(who)), [found])
+        store.add_evidence(store.place_registry(self.owner(who)), [found])
         store.close()
 
     def close(self) -> None:

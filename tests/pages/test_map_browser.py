@@ -58,7 +58,7 @@ def serve(tmp_path_factory: pytest.TempPathFactory, indexed: Path) -> Iterator[S
         folder.mkdir()
         (folder / "library.db").write_bytes(indexed.read_bytes())
         store = Store(folder / "runs.db")
-        store.add_evidence(store.lookup_registry("local"), map(evidence, found, range(10**9)))
+        store.add_evidence(store.place_registry("local"), map(evidence, found, range(10**9)))
         store.close()
         made.append(Server(folder, MAP_TILES=tiles).start())
         return made[-1]

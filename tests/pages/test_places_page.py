@@ -78,7 +78,7 @@ def known(folder: Path, *places: Place, owner: str = "local") -> None:
     """Puts places into the store as a search would."""
     store = get_application().runs.store
     store.add_evidence(
-        store.lookup_registry(owner),
+        store.place_registry(owner),
         [
             Evidence(
                 id=f"e{n}", kind="place", title=place.name, place=place,

@@ -25,7 +25,7 @@ from research.core.records import (
     Span,
     Task,
 )
-from research.storage.history import find_hits, first_finding, normalize_tags, snippet
+from research.storage.history import answer_excerpt, find_hits, normalise_names, snippet
 from research.storage.history_index import HistoryQuery
 from research.storage.store import Store
 
@@ -276,7 +276,7 @@ def said(*spans: tuple[str, str, bool]) -> str:
     ],
 )  # fmt: skip
 def test_the_first_finding_is_what_is_said_first_with_a_source(record: str | None, told: str) -> None:
-    assert first_finding(record) == told
+    assert answer_excerpt(record) == told
 
 
 def test_the_latest_run_of_a_conversation_shows_its_finding_unless_words_are_looked_for(
@@ -296,7 +296,7 @@ def test_the_latest_run_of_a_conversation_shows_its_finding_unless_words_are_loo
 
 
 def test_tags_are_tidied() -> None:
-    assert normalize_tags(["  #Beijing ", "BEIJING", "", "ａ  b"]) == ("Beijing", "a b")
-    assert normalize_tags(["beijing"], ["Beijing"]) == ("Beijing",)
-    assert len(normalize_tags(map(str, range(30)))) == 10
-    assert len(normalize_tags(["x" * 99])[0]) == 40
+    assert normalise_names(["  #Beijing ", "BEIJING", "", "ａ  b"]) == ("Beijing", "a b")
+    assert normalise_names(["beijing"], ["Beijing"]) == ("Beijing",)
+    assert len(normalise_names(map(str, range(30)))) == 10
+    assert len(normalise_names(["x" * 99])[0]) == 40

@@ -11,7 +11,7 @@ import pytest
 from research.agent.reasoner import ReasonerInput
 from research.core.events import EventEmitter, PlanMade, TextWritten, UsageRecorded, dump_event
 from research.core.records import Draft, Finding, Plan, Reflection, RunOptions, Task, Usage
-from research.models.prices import add_cost
+from research.models.prices import with_cost
 from research.runtime.local_run_manager import LocalRunManager
 from tests.fakes import HANGS, ScriptedSource, Staged, until
 from tests.runtime.conftest import QUESTION, WEB, Bench, over, report
@@ -29,7 +29,7 @@ def tell(say: EventEmitter, usage: Usage) -> None:
 
 
 def with_prices(*usages: Usage) -> list[Usage]:
-    return [add_cost(usage, datetime.now(UTC).date()) for usage in usages]
+    return [with_cost(usage, datetime.now(UTC).date()) for usage in usages]
 
 
 def used(runs: LocalRunManager, run_id: str) -> list[Usage]:

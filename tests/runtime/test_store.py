@@ -34,7 +34,7 @@ from research.storage import statements as sql
 from research.storage import tables
 from research.storage.evidence_store import CACHE_RETENTION
 from research.storage.ledger import RunLedger
-from research.storage.run_store import REQUEST_STOP, REQUEST_WRITE, RunTakenError
+from research.storage.run_store import REQUEST_STOP, REQUEST_WRITE, RunClaimedError
 from research.storage.sqlite_files import SQLiteFile, StoreError
 from research.storage.store import Store
 from research.storage.write_batcher import WriteBatcher
@@ -200,12 +200,12 @@ def test_who_has_lost_a_run_writes_nothing_more(store: Store) -> None:
     assert store.append_events("one", [(NOW, parse_event("x", {}))], engine="a") == 1
     store.append_events("one", [], "interrupted")
     store.claim_run("one", "b")
-    with pytest.raises(RunTakenError):
+    with pytest.raises(RunClaimedError):
         store.append_events("one", [(NOW, parse_event("y", {}))], "done", engine="a")
     assert store.append_events("one", [(NOW, parse_event("z", {}))], engine="b") == 2
     assert [event.kind for event in store.events("one")] == ["x", "z"]
     store.delete_conversation("talk", "ann")
-    with pytest.raises(RunTakenError):
+    with pytest.raises(RunClaimedError):
         store.append_events("one", [(NOW, parse_event("y", {}))], engine="b")
 
 
@@ -367,14 +367,14 @@ def test_a_place_is_listed_once_with_the_runs_that_found_it_the_newest_first(
 def test_places_are_their_owner_s(store: Store) -> None:
     on_map(store, "a", park(1))
     on_map(store, "b", park(2), owner="you")
-    store.add_evidence(store.lookup_registry("you"), [park(3)])
+    store.add_evidence(store.place_registry("you"), [park(3)])
     assert sighted(store) == [("Park 1", ("a",))]
     assert sorted(sighted(store, "you")) == [("Park 2", ("b",)), ("Park 3", ())]
     assert sighted(store, "nobody") == []
 
 
 def test_a_place_that_was_looked_up_by_itself_has_no_run(store: Store) -> None:
-    store.add_evidence(store.lookup_registry("me"), [park(1), park(2)])
+    store.add_evidence(store.place_registry("me"), [park(1), park(2)])
     on_map(store, "a", park(2))
     assert sorted(sighted(store)) == [("Park 1", ()), ("Park 2", ("a",))]
 

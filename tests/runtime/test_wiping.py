@@ -56,7 +56,7 @@ def put(owner: str, secret: str) -> None:
     task = Task(id="1", source="library", query=secret)
     finding = Finding(task=task, evidence=(found,), started=MADE)
     store.finish_search(store.start_search(run.id, task), run.conversation, finding)
-    store.add_evidence(store.lookup_registry(owner), [found])
+    store.add_evidence(store.place_registry(owner), [found])
     answer = Answer(
         title=secret, language="en", author="nobody", created=MADE,
         spans=(Span(kind="text", text=secret),),

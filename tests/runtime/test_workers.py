@@ -201,7 +201,7 @@ def test_a_key_of_a_session_reaches_the_worker_and_nothing_else(
         desk = Application(load_settings(env, data_dir=tmp_path / "data"))
         desk.runs.start_workers()
         first = hired(desk, 1)[0]
-        assert desk.owner_services.preferences.add_keys({"GEMINI_API_KEY": KEY}, "ann", remember=False) == {}
+        assert desk.owner_services.preferences.add_keys({"GEMINI_API_KEY": KEY}, owner="ann", remember=False) == {}
 
         def done(owner: str) -> set[str]:
             """The keys that a run of an owner's has asked with."""
@@ -227,7 +227,7 @@ def test_a_key_of_a_session_reaches_the_worker_and_nothing_else(
         assert get_(desk, run, "ann").status == "done"
         assert {call.headers.get("x-goog-api-key", "") for call in gemini.log} == {KEY}
         hired(desk, 1)
-        desk.owner_services.preferences.delete_key("GEMINI_API_KEY", "ann")
+        desk.owner_services.preferences.delete_key("GEMINI_API_KEY", owner="ann")
         assert done("ann") == set()
         desk.close()
     assert KEY not in "".join(capfd.readouterr())

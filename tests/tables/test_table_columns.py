@@ -17,7 +17,6 @@ from research.tables.column_values import (
     is_same_value,
     measure_column_quality,
     merge_readings,
-    sort_rows_by_column,
 )
 from research.tables.values import extract_value
 from tests.tables import each_row
@@ -87,33 +86,6 @@ def test_a_unit_that_nobody_knows_is_one_of_its_own() -> None:
     column = Column(id="s", name="Rating", type="number", unit="stars")
     value = CellValue(type="number", text="4 stars", number=4, unit="stars")
     assert convert_column_numbers(column, [cell("r", column, value)]) == {"r": ColumnNumber(4, 4)}
-
-
-def test_rows_without_a_value_stand_last_either_way() -> None:
-    cells = prices("门票60元。", "", "门票40元。", "The ticket costs $25.")
-    rows = ["r0", "r1", "r2", "r3", "nowhere"]
-    assert sort_rows_by_column(PRICE, rows, cells) == ("r2", "r0", "r1", "r3", "nowhere")
-    assert sort_rows_by_column(PRICE, rows, cells, descending=True) == (
-        "r0",
-        "r2",
-        "r1",
-        "r3",
-        "nowhere",
-    )
-
-
-@each_row(
-    ("column", "first", "second"),
-    [
-        (OPENED, "It opened in 1999.", "It opened in May 2001."),
-        (KINDS, "It is open.", "It is closed."),
-        (BOOKING, "Booking is required.", "Booking is not required."),
-        (HOURS, "Daily from 9.", "Weekends."),
-    ],
-)
-def test_every_type_has_an_order(column: Column, first: str, second: str) -> None:
-    cells = [cell("b", column, said(second, column)), cell("a", column, said(first, column))]
-    assert sort_rows_by_column(column, ["b", "a"], cells) == ("a", "b")
 
 
 @each_row(

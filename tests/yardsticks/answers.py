@@ -24,8 +24,9 @@ from typing import Any, Literal, Self
 from research.application import Application
 from research.core.records import Report, Span
 from research.core.settings import load_settings
+from research.core.text.quotes import normalise_quote
 from research.core.text.sentences import split_sentences
-from research.core.text.tokenizer import normalise_quote, tokenize
+from research.core.text.tokenizer import tokenize
 
 HERE = Path(__file__).parent / "answers"
 SETS = (HERE / "sample.jsonl", HERE / "other.jsonl")

@@ -22,7 +22,7 @@ from research.sources.news.similarity import (
     ArticleFeatures,
     SimilarityModel,
     extract_features,
-    weight_set,
+    weights_name,
 )
 from research.sources.news.titles import strip_outlet
 from tests.benchmarks.stories import pairs
@@ -64,7 +64,7 @@ def _rows(asked: Sequence[Item], made: Sequence[ArticleFeatures], kinds: Contain
     every = SimilarityModel(made)
     rows, labels = defaultdict(list), defaultdict(list)
     for a, b in combinations(range(len(asked)), 2):
-        if (name := weight_set(made[a], made[b])) not in kinds:
+        if (name := weights_name(made[a], made[b])) not in kinds:
             continue
         found = list(every.pair_features(a, b, days(asked[a], asked[b])))
         if asked[a].family != asked[b].family:

@@ -22,7 +22,7 @@ from research.core.records import (
     Row,
 )
 from research.core.text.quantities import find_measures
-from research.core.text.tokenizer import normalise_quote
+from research.core.text.quotes import normalise_quote
 from research.sources import registry
 from research.sources.base import ResultType
 from research.tables.column_values import merge_readings

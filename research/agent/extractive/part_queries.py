@@ -14,7 +14,7 @@ from research.core.text.hanzi import to_simplified
 from research.core.text.tokenizer import has_han
 from research.sources import registry
 from research.sources.base import QueryType
-from research.sources.places.questions import map_keywords, parse_place_query
+from research.sources.places.questions import keywords_of_text, parse_place_query
 
 # Requests for anything about a subject: 最新消息, the latest news on.
 GENERAL_REQUEST = re.compile(
@@ -67,7 +67,7 @@ def merge_place_parts(question: Question, parts: list[Part]) -> list[Part]:
         return parts
 
     def is_in_request(text: str) -> bool:
-        return set(map_keywords(text)) <= set(place_query.keywords)
+        return set(keywords_of_text(text)) <= set(place_query.keywords)
 
     same_subject = [part for part in parts if part.subject == first_place_part.subject or is_in_request(part.subject)]
     mergeable = [part for part in same_subject if part is first_place_part or is_in_request(part.text)]

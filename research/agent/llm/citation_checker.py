@@ -25,7 +25,7 @@ from research.core.records import (
     RunOptions,
     Verdict,
 )
-from research.core.text.tokenizer import find_quote, normalise_quote
+from research.core.text.quotes import find_quote, normalise_quote
 from research.models.roles import ModelSpec
 
 MAX_REASON_CHARS = 200  # longer reasons are cut

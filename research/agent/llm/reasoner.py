@@ -55,7 +55,7 @@ from research.models.clients import ModelClients
 from research.models.prompting import Prompt
 from research.models.roles import (
     ModelSpec,
-    check_spec,
+    checker_spec,
     is_usable,
     missing_setting,
     parse_spec,
@@ -94,7 +94,7 @@ class ModelReasoner:
         self._clients = clients
         self._role_models = role_models(clients.settings)
         self.report_spec = report_spec(clients.settings)
-        self._check_spec = check_spec(clients.settings)
+        self._checker_spec = checker_spec(clients.settings)
         self._clock = clock
         self._chats: dict[ModelSpec, Chat] = {}
         report_writer = ReportWriter(self)
@@ -137,7 +137,7 @@ class ModelReasoner:
         Raises:
             ServiceError: the run's own model is not a valid name.
         """
-        return self._chat_for(self._check_spec) if self._check_spec else self.chat("reflect", options)
+        return self._chat_for(self._checker_spec) if self._checker_spec else self.chat("reflect", options)
 
     def rewrite_chat(self, options: RunOptions) -> Chat:
         """Return the model that rewrites sentences: the judging one, if it can write.

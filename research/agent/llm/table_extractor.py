@@ -38,7 +38,7 @@ from research.core.records import (
     Row,
     Task,
 )
-from research.core.text.tokenizer import find_quote, normalise_quote
+from research.core.text.quotes import find_quote, normalise_quote
 from research.models.chat import ChatProvider
 from research.models.prompting import BASE_INSTRUCTIONS, Prompt, fence, object_schema
 from research.sources import registry

@@ -13,6 +13,7 @@ from research.agent.nodes.table import table_draft
 from research.agent.reasoner import ReasonerInput
 from research.citations.numbering import number_citations
 from research.citations.registry import collect_evidence
+from research.core.coordinates import format_distance
 from research.core.events import EventEmitter
 from research.core.i18n import message
 from research.core.records import (
@@ -30,7 +31,7 @@ from research.core.records import (
     Span,
     fingerprint,
 )
-from research.core.text.tokenizer import certain_language, format_distance
+from research.core.text.tokenizer import certain_language
 
 SQL_TOOL = "sql"  # marks a task whose query is SQL
 # Requests for an answer in a language: 用英文, "in Chinese"; not "in Chinese cities".

@@ -13,7 +13,7 @@ from research.agent.reasoner import ReasonerInput
 from research.citations.registry import collect_evidence
 from research.core.events import EventEmitter
 from research.core.records import Finding, HeadlineTones, NewsCoverage, Plan, Question, Tone, fingerprint
-from research.sources.news.coverage import add_changes, apply_tones, build_coverage, precompute_evidence
+from research.sources.news.coverage import add_changes, apply_tones, build_coverage, warm_caches
 
 CoverageBuilder = Callable[[Sequence[Finding]], Coroutine[Any, Any, NewsCoverage | None]]
 PRECOMPUTE_DELAY_SECONDS = 0.03  # lets work that needs the finding go first
@@ -25,7 +25,7 @@ async def precompute_news(finding: Finding) -> None:
     await asyncio.sleep(PRECOMPUTE_DELAY_SECONDS)
     for item in finding.evidence:
         if item.kind == "news":
-            precompute_evidence(item)
+            warm_caches(item)
             await asyncio.sleep(PRECOMPUTE_PAUSE_SECONDS)
 
 

@@ -100,7 +100,7 @@ def _bundle(language: Language) -> FluentBundle:
 @cache
 def _message_definitions(language: Language) -> Mapping[str, str]:
     """Return the source of every message of a language by identifier: each begins a line, its
-    continuation lines are indented. None refers to another."""
+    continuation lines are indented. No message refers to another one."""
     folder = resources.files("research.core.i18n") / "locale" / language
     files = sorted(folder.iterdir(), key=lambda file: file.name)
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)

@@ -6,10 +6,10 @@
 """
 
 from research.core.settings.configuration import (
-    ADDRESSES,
+    ADDRESS_SETTINGS,
     CHOICES,
+    CONNECTION_SETTINGS,
     DECLARED,
-    KEYS,
     SECTIONS,
     Settings,
     model_setting_name,
@@ -31,11 +31,11 @@ from research.core.settings.search import WEB_PROVIDERS
 from research.core.settings.server import MIN_TOKEN_CHARS
 
 __all__ = [
-    "ADDRESSES",
+    "ADDRESS_SETTINGS",
     "CHECK_MODEL",
     "CHOICES",
+    "CONNECTION_SETTINGS",
     "DECLARED",
-    "KEYS",
     "MIN_TOKEN_CHARS",
     "REPORT_MODEL",
     "ROLES",

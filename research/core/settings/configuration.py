@@ -10,7 +10,7 @@ from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from research.core import database_config
-from research.core import tool_servers as toolservers
+from research.core.config_files import InvalidEntry
 from research.core.database_config import DatabaseConfig, DatabaseConfigs
 from research.core.domains import DomainStatus, merge_domain_lists
 from research.core.providers import Provider, SearchService, search_services, shipped_providers
@@ -31,18 +31,7 @@ from research.core.settings.places import PlaceSettings
 from research.core.settings.runs import LimitSettings, RunSettings
 from research.core.settings.search import SearchSettings
 from research.core.settings.server import ServerSettings, TraceSettings
-from research.core.tool_servers import InvalidToolServer, ToolServer
-
-SECTIONS: tuple[type[BaseSettings], ...] = (  # in the order of docs/settings.md
-    ModelSettings,
-    SearchSettings,
-    PlaceSettings,
-    DatabaseSettings,
-    RunSettings,
-    LimitSettings,
-    ServerSettings,
-    TraceSettings,
-)
+from research.core.tool_servers import ToolServer, server_secrets
 
 
 class Settings(
@@ -70,7 +59,7 @@ class Settings(
     providers: Mapping[str, Provider] = Field(default_factory=shipped_providers)
     provider_settings: Mapping[str, SecretStr] = Field(default_factory=dict)  # keys and addresses without a field
     servers: tuple[ToolServer, ...] = ()  # MCP servers
-    invalid_servers: tuple[InvalidToolServer, ...] = ()  # unusable entries of the MCP configuration
+    invalid_servers: tuple[InvalidEntry, ...] = ()  # unusable entries of the MCP configuration
     known_sources: tuple[str, ...] = ()  # names that may be chosen; empty if they are not known
     source_settings: tuple[tuple[Setting, SecretStr], ...] = ()  # of plug-in sources
     child_env: tuple[tuple[str, SecretStr], ...] = ()  # environment of tool server processes
@@ -160,12 +149,12 @@ class Settings(
 
     def key(self, provider: str) -> str:
         """Return the key of a provider; "" if none is set."""
-        return self.provider_value(self.providers[provider].key)
+        return self.provider_value(self.providers[provider].key_setting)
 
     def url(self, provider: str) -> str:
         """Return the URL of a provider; "" if unknown, or built into the provider's library."""
         details = self.providers[provider]
-        address = self.provider_value(details.address)
+        address = self.provider_value(details.url_setting)
         if not address or address.endswith(details.path):
             return address or details.url
         return address + details.path
@@ -179,14 +168,14 @@ class Settings(
             secret for setting in DECLARED.values() for secret in setting.secrets(getattr(self, setting.attribute))
         ]
         secrets += [url_password(value.get_secret_value()) for _, value in self.child_env]
-        addresses = {service.address for service in self.services_with_keys}
+        addresses = {service.url_setting for service in self.services_with_keys}
         for name, secret in self.provider_settings.items():
             value = secret.get_secret_value()
             secrets.append(url_password(value) if name in addresses else value)
         for declaration, secret in self.source_settings:
             value = secret.get_secret_value()
             secrets += [url_password(value), value if declaration.is_secret else ""]
-        secrets += toolservers.server_secrets(self.servers)
+        secrets += server_secrets(self.servers)
         for entry in self.databases:
             secrets += database_passwords(entry.url.get_secret_value())
         return tuple(filter(None, secrets))
@@ -204,10 +193,10 @@ class Settings(
 
     def _display_provider_values(self) -> Iterator[tuple[str, str]]:
         for service in self.services_with_keys:
-            if service.key:
-                yield service.key, "set" if self.provider_value(service.key) else ""
-            if service.address:
-                yield service.address, strip_credentials(self.provider_value(service.address))
+            if service.key_setting:
+                yield service.key_setting, "set" if self.provider_value(service.key_setting) else ""
+            if service.url_setting:
+                yield service.url_setting, strip_credentials(self.provider_value(service.url_setting))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -218,6 +207,8 @@ class Settings(
         )
 
 
+# The classes that declare settings, in the order of docs/settings.md.
+SECTIONS = tuple(base for base in Settings.__bases__ if issubclass(base, BaseSettings))
 DECLARED = {name: setting for section in SECTIONS for name, setting in declared_fields(section).items()}
 # Settings that a user may choose on the Settings page, apart from keys and addresses.
 CHOICES = {
@@ -226,20 +217,26 @@ CHOICES = {
     if setting.variable.form and setting.variable.form.section != "keys"
 }
 # Addresses that a user may supply: of servers at home, and of providers with one per customer.
-ADDRESSES = tuple(
-    provider.address
+ADDRESS_SETTINGS = tuple(
+    provider.url_setting
     for provider in shipped_providers().values()
-    if provider.wire != "gemini" and (provider.keyless or not provider.url or provider.name == "openai")
+    if provider.protocol != "gemini" and (provider.is_key_optional or not provider.url or provider.name == "openai")
 )
 _TABLE_KEYS = (
-    *(provider.key for provider in shipped_providers().values() if provider.key and provider.wire != "gemini"),
-    *(service.key for service in search_services().values()),
+    *(
+        provider.key_setting
+        for provider in shipped_providers().values()
+        if provider.key_setting and provider.protocol != "gemini"
+    ),
+    *(service.key_setting for service in search_services().values()),
 )
 _OWN_KEYS = tuple(
     name for name, setting in DECLARED.items() if setting.variable.form and setting.variable.form.section == "keys"
 )
 # Keys and addresses that a user may supply: those with a declaration of their own first.
-KEYS = tuple(name for name in _OWN_KEYS if name not in (*_TABLE_KEYS, *ADDRESSES)) + _TABLE_KEYS + ADDRESSES
+CONNECTION_SETTINGS = (
+    tuple(name for name in _OWN_KEYS if name not in (*_TABLE_KEYS, *ADDRESS_SETTINGS)) + _TABLE_KEYS + ADDRESS_SETTINGS
+)
 
 
 def model_setting_name(role: Role) -> str:

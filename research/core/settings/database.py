@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, SecretStr
 from pydantic_settings import BaseSettings
 
 from research.core.database_config import parse_database_url
-from research.core.settings.declaration import NO_KEY, SECTION_CONFIG, Kind, Variable
+from research.core.settings.declaration import NO_KEY, SECTION_CONFIG, ValueKind, Variable
 
 
 def check_database_url(url: SecretStr, file_schemes: tuple[str, ...], alternative: str) -> SecretStr:
@@ -30,6 +30,7 @@ def check_database_url(url: SecretStr, file_schemes: tuple[str, ...], alternativ
 
 
 def _parse_database_url(url: SecretStr) -> SecretStr:
+    """Return the URL of the database for questions as SQLAlchemy expects it."""
     return check_database_url(url, ("sqlite", "duckdb"), "the scenic areas that ship with Sightline")
 
 
@@ -43,7 +44,7 @@ class DatabaseSettings(BaseSettings):
     database_url: Annotated[
         SecretStr,
         AfterValidator(_parse_database_url),
-        Kind("database"),
+        ValueKind("database"),
         Variable(
             "DATABASE_URL",
             "The database to query: `sqlite:////folder/file.db`, `duckdb:////folder/file.duckdb` or "

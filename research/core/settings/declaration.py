@@ -74,8 +74,8 @@ class Variable:
 
     `help` is its meaning in docs/settings.md, in Markdown. `other_names` are read where `name` is not
     set; `former_names` likewise, with a warning that names the new one. `default_text` and
-    `values_text` stand in the document where the default is no fixed value and where the type does not
-    tell the permitted values. `is_blank_value` makes a blank value a value; otherwise it is unset.
+    `values_text` are only for that document: the default if it is no fixed value, and the permitted
+    values if the type does not tell them. With `is_blank_value` a blank value counts as set.
     """
 
     name: str
@@ -95,16 +95,16 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Kind:
-    """Kind of a setting's values where Python's type does not tell, such as "address"."""
+class ValueKind:
+    """The kind of a setting's values where their Python type does not tell it, such as "address"."""
 
     name: str
 
 
 class SettingField(NamedTuple):
-    """A setting with what its declaration and type say.
+    """A declared setting: its declaration, and what follows from the type of its field.
 
-    `kind` is "whole", "number", "switch", "choice", "key", "text" or the name of a `Kind`. `choices`
+    `kind` is "whole", "number", "switch", "choice", "key", "text" or the name of a `ValueKind`. `choices`
     are the permitted words. `low` and `high` are None unless it is a number.
     """
 
@@ -115,17 +115,6 @@ class SettingField(NamedTuple):
     low: float | None
     high: float | None
     choices: tuple[str, ...]
-
-    @property
-    def permitted_values(self) -> str:
-        """The permitted values for docs/settings.md, in Markdown."""
-        if self.variable.values_text:
-            return self.variable.values_text
-        if self.kind == "switch":
-            return "`on`, `off`"
-        if self.choices:
-            return ", ".join(f"`{choice}`" for choice in self.choices)
-        return self.kind if self.low is None else f"{self.low:,} to {self.high:,}"
 
     def describe_problem(self, raw: object) -> str:
         """Return why a value from the environment cannot be used, as the end of "NAME is 'x'; "."""
@@ -188,7 +177,7 @@ def _setting_field(attribute: str, info: FieldInfo) -> SettingField | None:
     return SettingField(
         attribute=attribute,
         variable=variable,
-        kind=next((entry.name for entry in info.metadata if isinstance(entry, Kind)), usual_kind),
+        kind=next((entry.name for entry in info.metadata if isinstance(entry, ValueKind)), usual_kind),
         default=info.default,
         low=next((entry.ge for entry in info.metadata if isinstance(entry, Ge)), None),  # type: ignore[arg-type]
         high=next((entry.le for entry in info.metadata if isinstance(entry, Le)), None),  # type: ignore[arg-type]
@@ -284,6 +273,6 @@ def _to_lower_case(value: object) -> object:
 
 
 LOWER_CASE = BeforeValidator(_to_lower_case)
-Address = Annotated[str, AfterValidator(parse_address), Field(repr=False), Kind("address")]
+Address = Annotated[str, AfterValidator(parse_address), Field(repr=False), ValueKind("address")]
 Key = Annotated[SecretStr, AfterValidator(check_key)]
-ModelName = Annotated[str, Kind("model")]
+ModelName = Annotated[str, ValueKind("model")]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +19,13 @@ from pydantic import SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
-from research.core import database_config
-from research.core import tool_servers as toolservers
-from research.core.database_config import DatabaseConfigs
+from research.core.config_files import OFF
+from research.core.database_config import load_databases
 from research.core.domains import FILE_NAME as DOMAINS_FILE
 from research.core.domains import merge_domain_lists
 from research.core.providers import FILE_NAME as MODELS_FILE
 from research.core.providers import Provider, SearchService, load_providers, search_services
-from research.core.settings.configuration import CHOICES, DECLARED, KEYS, Settings
+from research.core.settings.configuration import CHOICES, CONNECTION_SETTINGS, DECLARED, Settings
 from research.core.settings.declaration import (
     NO_KEY,
     Setting,
@@ -34,7 +34,7 @@ from research.core.settings.declaration import (
     find_variable,
     parse_address,
 )
-from research.core.tool_servers import InvalidToolServer, ToolServer
+from research.core.tool_servers import load_servers
 
 log = logging.getLogger(__name__)
 
@@ -106,11 +106,14 @@ def load_settings(
     values = source()
     folder = _data_folder(data_dir or values.get("data_dir", ""))
     providers = _load_providers(folder)
-    servers, invalid_servers = _load_servers(values.get("mcp_config", ""), folder, env)
+    with _explain_file_errors("SIGHTLINE_MCP_CONFIG"):
+        servers, invalid_servers = load_servers(values.get("mcp_config", ""), folder, env)
+    with _explain_file_errors("SIGHTLINE_DATABASES"):
+        databases = load_databases(values.get("databases_file", ""), folder, env)
     values |= {
         "data_dir": folder,
         "operator_limits": tuple(source.names[field] for field in ("queries", "loops") if field in source.names),
-        "configured_databases": _load_databases(values.get("databases_file", ""), folder, env),
+        "configured_databases": databases,
         "shared_domains": _load_shared_domains(folder / DOMAINS_FILE),
         "providers": providers,
         "provider_settings": _read_provider_settings(env, providers),
@@ -128,7 +131,7 @@ def load_settings(
 
 
 def apply_choices(settings: Settings, choices: Mapping[str, str]) -> Settings:
-    """Override settings with a user's choices (`CHOICES`), keys and addresses (`KEYS`). A blank
+    """Override settings with a user's choices (`CHOICES`), keys and addresses (`CONNECTION_SETTINGS`). A blank
     choice is ignored.
 
     A key from the environment is never sent to an address that a user has entered. Map tiles that
@@ -137,7 +140,7 @@ def apply_choices(settings: Settings, choices: Mapping[str, str]) -> Settings:
     Raises:
         SettingError: A choice is unusable by the rules for the environment.
     """
-    if unknown := [name for name in choices if name not in CHOICES and name not in KEYS]:
+    if unknown := [name for name in choices if name not in CHOICES and name not in CONNECTION_SETTINGS]:
         raise SettingError(f"{unknown[0]} cannot be chosen by a person.")
     nonblank = {name: text.strip() for name, text in choices.items() if text.strip()}
     fields = {DECLARED[name].attribute: name for name in nonblank if name in DECLARED}
@@ -147,10 +150,10 @@ def apply_choices(settings: Settings, choices: Mapping[str, str]) -> Settings:
     update: dict[str, Any] = {field: getattr(chosen, field) for field in fields}
     provider_settings = {**settings.provider_settings, **_read_provider_settings(nonblank, settings.providers)}
     for provider in settings.providers.values():
-        if provider.address in nonblank and provider.key not in nonblank and provider.key:
-            if provider.key in DECLARED:
-                update[DECLARED[provider.key].attribute] = NO_KEY
-            provider_settings.pop(provider.key, None)
+        if provider.url_setting in nonblank and provider.key_setting not in nonblank and provider.key_setting:
+            if provider.key_setting in DECLARED:
+                update[DECLARED[provider.key_setting].attribute] = NO_KEY
+            provider_settings.pop(provider.key_setting, None)
     update["provider_settings"] = provider_settings
     if settings.map_tiles == "off":
         update.pop("map_tiles", None)
@@ -195,8 +198,8 @@ def _check_source_names(value: str, name: str, known: Sequence[str]) -> None:
 def _read_provider_settings(env: Mapping[str, str], providers: Mapping[str, Provider]) -> dict[str, SecretStr]:
     """Read the keys and addresses of providers without a field of their own, by setting name."""
     services: list[Provider | SearchService] = [*providers.values(), *search_services().values()]
-    keys = {service.key for service in services}
-    names = {name for service in services for name in (service.key, service.address)} - {"", *DECLARED}
+    keys = {service.key_setting for service in services}
+    names = {name for service in services for name in (service.key_setting, service.url_setting)} - {"", *DECLARED}
     texts = {name: text for name in sorted(names) if (text := env.get(name, "").strip())}
     values = {}
     for name, text in texts.items():
@@ -223,26 +226,13 @@ def _load_providers(folder: Path) -> Mapping[str, Provider]:
         raise SettingError(f"{MODELS_FILE}: {error}. Correct it or remove it.") from None
 
 
-def _load_servers(
-    value: str, folder: Path, env: Mapping[str, str]
-) -> tuple[tuple[ToolServer, ...], tuple[InvalidToolServer, ...]]:
-    """Load the MCP servers, and the unusable entries of the file."""
+@contextmanager
+def _explain_file_errors(setting: str) -> Iterator[None]:
+    """Convert the ValueError of an unusable configuration file; `setting` is the one that names the file."""
     try:
-        return toolservers.load_servers(value, folder, env)
+        yield
     except ValueError as error:
-        raise SettingError(
-            f"{error}. Correct the file, or set SIGHTLINE_MCP_CONFIG={toolservers.OFF} to do without."
-        ) from None
-
-
-def _load_databases(value: str, folder: Path, env: Mapping[str, str]) -> DatabaseConfigs:
-    """Load the databases of the configuration file."""
-    try:
-        return database_config.load_databases(value, folder, env)
-    except ValueError as error:
-        raise SettingError(
-            f"{error}. Correct the file, or set SIGHTLINE_DATABASES={database_config.OFF} to do without."
-        ) from None
+        raise SettingError(f"{error}. Correct the file, or set {setting}={OFF} to do without.") from None
 
 
 def _load_shared_domains(path: Path) -> str:

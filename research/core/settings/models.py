@@ -27,7 +27,7 @@ MAX_CONTEXT_TOKENS, MIN_CONTEXT_TOKENS = 10_000_000, 2_048
 
 
 def _parse_context_lengths(value: str) -> str:
-    """Check context lengths: one for all models, or a comma-separated list of name=tokens."""
+    """Normalise context lengths: one for all models, or a comma-separated list of name=tokens."""
     lengths = []
     for part in filter(None, (part.strip() for part in value.split(","))):
         name, _, number = part.rpartition("=")

@@ -14,8 +14,8 @@ from research.core.settings.declaration import (
     Address,
     FormField,
     Key,
-    Kind,
     Text,
+    ValueKind,
     Variable,
     parse_address,
 )
@@ -24,6 +24,7 @@ AMAP_SERVERS = ("memory", "stdio", "npm", "hosted")  # transports of Amap's MCP 
 
 
 def _parse_amap_server(value: str) -> str:
+    """Return the transport of Amap's MCP tools in lower case, or the URL of a server."""
     if "://" in value:
         return parse_address(value)
     if value.lower() not in AMAP_SERVERS:
@@ -62,7 +63,7 @@ class PlaceSettings(BaseSettings):
         str,
         AfterValidator(_parse_amap_server),
         Field(repr=False),
-        Kind("address"),
+        ValueKind("address"),
         Variable(
             "AMAP_MCP",
             "Who serves Amap's tools: Sightline's own server, in this process (`memory`) or its own "

@@ -8,13 +8,13 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import BaseSettings
 
-from research.core.settings.declaration import SECTION_CONFIG, FormField, Kind, Text, Variable
+from research.core.settings.declaration import SECTION_CONFIG, FormField, Text, ValueKind, Variable
 
 REPORTS_FOLDER = "query_engine_streamlit_reports"  # default folder of reports in the data folder
 
 
 def _parse_source_names(value: str) -> str:
-    """Normalize a comma-separated list of source names. Loading the settings checks the names."""
+    """Normalise a comma-separated list of source names. `load_settings` checks that there are such sources."""
     names = (part.strip() for part in value.lower().split(","))
     return ",".join(dict.fromkeys(filter(None, names)))
 
@@ -29,7 +29,7 @@ def _parse_folder(value: object) -> object:
         raise ValueError(f"is {value!r}: {error} Correct it or remove it.") from error
 
 
-SourceNames = Annotated[str, AfterValidator(_parse_source_names), Kind("sources")]
+SourceNames = Annotated[str, AfterValidator(_parse_source_names), ValueKind("sources")]
 
 
 class RunSettings(BaseSettings):
@@ -107,7 +107,7 @@ class RunSettings(BaseSettings):
     output_dir: Annotated[
         Path | None,
         BeforeValidator(_parse_folder),
-        Kind("folder"),
+        ValueKind("folder"),
         Variable(
             "OUTPUT_DIR",
             "Where every finished news report is saved, as `deep_search_report_{topic}_{time}.md`; a relative "

@@ -19,8 +19,8 @@ from research.core.settings.declaration import (
     Address,
     FormField,
     Key,
-    Kind,
     Text,
+    ValueKind,
     Variable,
     mask_credentials,
     split_addresses,
@@ -44,6 +44,7 @@ OUTLETS = {row[0]: Outlet(*row) for row in data.rows("outlet_feeds.tsv")}
 
 
 def _parse_web_search(value: str) -> str:
+    """Normalise a comma-separated list of search providers, or "auto" or "off"."""
     value = value.lower()
     names = [name.strip() for name in value.split(",") if name.strip()]
     if names not in (["auto"], ["off"]) and (not names or not set(names) <= set(WEB_PROVIDERS)):
@@ -55,6 +56,7 @@ def _parse_web_search(value: str) -> str:
 
 
 def _parse_outlets(value: str) -> str:
+    """Normalise a list of outlets, separated by commas or white space, to one with commas."""
     names = [name for name in re.split(r"[\s,]+", value.lower()) if name]
     if unknown := next((name for name in names if name not in OUTLETS), ""):
         raise ValueError(f"has {unknown!r}; there are {', '.join(OUTLETS)}. Correct it or remove it.")
@@ -62,6 +64,7 @@ def _parse_outlets(value: str) -> str:
 
 
 def _check_domains(value: str) -> str:
+    """Check a domain list and return it unchanged."""
     try:
         merge_domain_lists([value])
     except ValueError as error:
@@ -70,7 +73,7 @@ def _check_domains(value: str) -> str:
 
 
 def _parse_thinking_levels(value: str) -> str:
-    """Check thinking levels: one for all roles, or a comma-separated list of role=level."""
+    """Normalise thinking levels: one for all roles, or a comma-separated list of role=level."""
     levels = []
     for part in filter(None, (part.strip() for part in value.split(","))):
         role, sign, level = (text.strip().lower() for text in part.rpartition("="))
@@ -84,6 +87,7 @@ def _parse_thinking_levels(value: str) -> str:
 
 
 def _check_wikipedia_url(value: str) -> str:
+    """Check that a URL has the place for the language, and return it unchanged."""
     if "{language}" not in value:
         raise ValueError(
             f"is {value!r}; it must have {{language}} where zh or en belongs, as in "
@@ -93,7 +97,7 @@ def _check_wikipedia_url(value: str) -> str:
 
 
 def _parse_feeds(value: str) -> str:
-    """Check the addresses among the sources of feeds; the others are the path of a list of feeds."""
+    """Normalise a list of URLs of feeds, or the path of a list of feeds, separated by white space."""
     parts = split_addresses(value)
     for part in parts:
         try:
@@ -110,6 +114,7 @@ def _parse_feeds(value: str) -> str:
 
 
 def _check_contact(value: str) -> str:
+    """Check an e-mail address and return it unchanged; "" stays."""
     if value and not re.fullmatch(r"[^\s@<>]+@[^\s@<>]+", value):
         raise ValueError(
             f"is {value!r}; it must be an address of mail such as me@example.org. Correct it or remove it."
@@ -127,7 +132,7 @@ class SearchSettings(BaseSettings):
     web_search: Annotated[
         str,
         AfterValidator(_parse_web_search),
-        Kind("providers"),
+        ValueKind("providers"),
         Variable(
             "WEB_SEARCH",
             "Who searches the web: one, or several in order of preference. `deep-research` is only asked "
@@ -164,7 +169,7 @@ class SearchSettings(BaseSettings):
     outlets: Annotated[
         str,
         AfterValidator(_parse_outlets),
-        Kind("outlets"),
+        ValueKind("outlets"),
         Variable(
             "SIGHTLINE_OUTLETS",
             "Outlets whose feeds are read for news, of a dozen to pick from: `bbc`, `guardian`, `dw`, "
@@ -185,7 +190,7 @@ class SearchSettings(BaseSettings):
     domains: Annotated[
         str,
         AfterValidator(_check_domains),
-        Kind("domains"),
+        ValueKind("domains"),
         Variable(
             "SIGHTLINE_DOMAINS",
             "Sites to `prefer`, `avoid` or `warn` of, such as `prefer gov.cn; avoid content-farm.example`. A "
@@ -268,7 +273,7 @@ class SearchSettings(BaseSettings):
         str,
         AfterValidator(_parse_feeds),
         Field(repr=False),
-        Kind("addresses"),
+        ValueKind("addresses"),
         Variable(
             "NEWS_FEEDS",
             "News feeds (RSS, Atom, RDF, JSON Feed): addresses separated by spaces or commas, addresses of "

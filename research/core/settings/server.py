@@ -16,7 +16,7 @@ from research.core.settings.declaration import (
     SECTION_CONFIG,
     Address,
     Key,
-    Kind,
+    ValueKind,
     Variable,
     parse_address,
 )
@@ -26,10 +26,12 @@ MAX_WORKERS = 64
 
 
 def _parse_store_url(url: SecretStr) -> SecretStr:
+    """Return the URL of the database of the runs as SQLAlchemy expects it."""
     return check_database_url(url, ("sqlite",), "a file in SIGHTLINE_DATA_DIR")  # DuckDB cannot store runs
 
 
 def _parse_workers(value: str) -> str:
+    """Return "auto", or a number of worker processes without a decimal point."""
     if value == "auto":
         return value
     try:
@@ -79,7 +81,7 @@ class ServerSettings(BaseSettings):
 
     data_dir: Annotated[
         Path,
-        Kind("folder"),
+        ValueKind("folder"),
         Variable(
             "SIGHTLINE_DATA_DIR",
             "Where runs, the library and checkpoints are kept: a folder of its own, which Sightline makes "
@@ -91,7 +93,7 @@ class ServerSettings(BaseSettings):
     store_url: Annotated[
         SecretStr,
         AfterValidator(_parse_store_url),
-        Kind("database"),
+        ValueKind("database"),
         Variable(
             "STORE_URL",
             "Another place for runs and checkpoints: `postgresql://user:password@host/database`, or "
@@ -190,7 +192,7 @@ class TraceSettings(BaseSettings):
         str,
         AfterValidator(_check_traces_url),
         Field(repr=False),
-        Kind("address"),
+        ValueKind("address"),
         Variable(
             "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
             "The full address for traces only.",

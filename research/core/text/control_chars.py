@@ -1,4 +1,4 @@
-"""Removal of characters that change or break the text around them."""
+"""Removal and replacement of characters that change or break the text around them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _DIRECTION_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-def replace_surrogates(text: str) -> str:
+def replace_surrogates(text: str, replacement: str = "\ufffd") -> str:
     """Replace lone surrogates, which JSON may contain, so that the text can be encoded as UTF-8."""
-    return _SURROGATES.sub("\ufffd", text)
+    return _SURROGATES.sub(replacement, text)
 
 
 def strip_direction_controls(text: str) -> str:

@@ -24,7 +24,7 @@ from research.core.text.scanner import MeasureScanner
 from research.core.text.units import ENGLISH_UNIT_PATTERN, alternation_pattern, is_word_start, match_unit
 
 _MONTH_NAMES = "january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sept sep|october oct|november nov|december dec"
-MONTHS = {name: at for at, names in enumerate(_MONTH_NAMES.split("|"), 1) for name in names.split()}
+MONTHS = {name: number for number, names in enumerate(_MONTH_NAMES.split("|"), 1) for name in names.split()}
 WEEKDAYS = "(?:周|星期|礼拜)[一二三四五六日天]"
 _WEEKDAY_PREFIXES = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _ERA_OFFSETS = {"民国": 1911, "令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "明治": 1867}

@@ -16,7 +16,7 @@ class LexiconEntry(NamedTuple):
     zh: tuple[str, ...]
     en: tuple[str, ...]
     keywords: tuple[str, ...]
-    question_words: frozenset[str]  # spellings that alone ask for it (when, 多少钱)
+    question_words: frozenset[str]  # spellings that are a question for it by themselves (when, 多少钱)
 
     @property
     def primary_use(self) -> str:

@@ -19,7 +19,7 @@ ESTIMATE_TOLERANCE = 0.1  # relative tolerance of an estimate or a bound
 DateParts = tuple[int | None, int | None, int | None]
 
 # Kinds that can be compared with each other: money of any currency, any form of a share.
-_FAMILIES = {unit.kind: "money" for of in UNITS.values() for unit in of if unit.kind[:5] == "money"}
+_FAMILIES = {unit.kind: "money" for units in UNITS.values() for unit in units if unit.kind[:5] == "money"}
 _FAMILIES |= {"points": "ratio", "times": "ratio", "discount": "ratio"}
 _FAMILIES |= {"fahrenheit": "temperature", "kelvin": "temperature"}
 _TIME_KINDS = frozenset(("clock", "weekday", "quarter", "half", "decade", "century", "score", "edition", "until"))
@@ -100,20 +100,23 @@ def measures_agree(claim: Measure, source: Measure) -> bool:
     return any(starmap(_interpretations_agree, product(claim.interpretations(), source.interpretations())))
 
 
-def are_compatible(one: Measure, other: Measure) -> bool:
-    """Return whether two figures for the same thing can both be true: one supports the other, their
-    ranges overlap, or one is an estimate or a bound and close. Two dates can if they do not conflict."""
-    if one.is_date and other.is_date:
-        return not dates_conflict(one, other)
-    if measures_agree(one, other) or measures_agree(other, one):
+def are_compatible(first: Measure, second: Measure) -> bool:
+    """Return whether two figures for the same thing can both be true.
+
+    They can if one supports the other, if their ranges overlap, or if they are close and one is an
+    estimate or a bound. Two dates can unless they conflict.
+    """
+    if first.is_date and second.is_date:
+        return not dates_conflict(first, second)
+    if measures_agree(first, second) or measures_agree(second, first):
         return True
-    if one.is_date or other.is_date or one.kind != other.kind:
+    if first.is_date or second.is_date or first.kind != second.kind:
         return False
-    gap = max(one.low, other.low) - min(one.high, other.high)
-    if gap <= 0 and (one.low, other.low) != (one.high, other.high):
+    gap = max(first.low, second.low) - min(first.high, second.high)
+    if gap <= 0 and (first.low, second.low) != (first.high, second.high):
         return True
-    size = max(abs(one.low), abs(one.high), abs(other.low), abs(other.high))
-    return bool(one.bound or other.bound) and gap <= ESTIMATE_TOLERANCE * size
+    size = max(abs(first.low), abs(first.high), abs(second.low), abs(second.high))
+    return bool(first.bound or second.bound) and gap <= ESTIMATE_TOLERANCE * size
 
 
 def dates_agree(claim: Measure, source: Measure) -> bool:
@@ -130,12 +133,12 @@ def dates_conflict(claim: Measure, source: Measure) -> bool:
 
 def _date_part_pairs(claim: Measure, source: Measure) -> Iterator[list[tuple[int | None, int | None]]]:
     """Yield the pairs of years, months and days of two dates in each pair of interpretations."""
-    for one, other in product(claim.interpretations(), source.interpretations()):
-        yield list(zip(one.date_parts, other.date_parts, strict=True))
+    for claim_date, source_date in product(claim.interpretations(), source.interpretations()):
+        yield list(zip(claim_date.date_parts, source_date.date_parts, strict=True))
 
 
-def _is_close(one: float, other: float) -> bool:
-    return abs(one - other) <= 1e-6 * max(abs(one), abs(other), 1e-12)
+def _is_close(a: float, b: float) -> bool:
+    return abs(a - b) <= 1e-6 * max(abs(a), abs(b), 1e-12)
 
 
 def _interpretations_agree(claim: Measure, source: Measure) -> bool:

@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 
 from research.core.text import segment
+from research.core.text.control_chars import replace_surrogates
 from research.core.text.tokenizer import STOP_WORDS, has_han
 
 _WORD_PATTERN = re.compile(r"[^\W\d_]\w*")
@@ -33,7 +34,7 @@ def find_latin_names(text: str) -> tuple[tuple[int, int], ...]:
 @lru_cache(4_000)
 def find_han_names(text: str) -> tuple[tuple[int, int], ...]:
     """Return the spans of names of two or more Han characters that the dictionary knows."""
-    encodable = text.encode(errors="replace").decode()  # lone surrogates are not words
+    encodable = replace_surrogates(text, "?")  # the dictionary reads UTF-8
     spans, position = [], 0
     for word, pos_tag in segment.tag(encodable) if has_han(text) else ():
         position = encodable.find(word, position)

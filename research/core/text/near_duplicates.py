@@ -23,7 +23,7 @@ def shingles(text: str) -> frozenset[int]:
     )
 
 
-def is_near_duplicate(one: frozenset[int], other: frozenset[int]) -> bool:
-    """Return whether most shingles of the shorter text are in the longer one (Broder 1997)."""
-    smaller = min(len(one), len(other))
-    return smaller > 0 and len(one & other) >= MIN_CONTAINMENT * smaller
+def is_near_duplicate(first: frozenset[int], second: frozenset[int]) -> bool:
+    """Return whether most shingles of the shorter of two texts are in the longer one (Broder 1997)."""
+    smaller = min(len(first), len(second))
+    return smaller > 0 and len(first & second) >= MIN_CONTAINMENT * smaller

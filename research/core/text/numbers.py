@@ -128,8 +128,8 @@ def parse_integer(text: str | None) -> int | None:
 
 
 def find_numerals(text: str) -> list[Numeral]:
-    """Return the numbers of a text in order, without those that overlap an earlier or longer one.
-    Includes words that are a number only with a unit behind them (三个)."""
+    """Return the numbers of a text in order. A number that overlaps an earlier or longer one is left
+    out. Words that are a number only with a unit behind them (三个) are included."""
     if "拾" in text or "佰" in text or "仟" in text:
         text = text.translate(_FORMAL_TO_PLAIN)
     candidates = sorted(

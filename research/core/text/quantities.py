@@ -130,124 +130,127 @@ def _is_part_of_name(text: str, numeral: Numeral, units: tuple[Unit, ...]) -> bo
     )
 
 
-def _is_number(text: str, sized: _NumeralWithUnits) -> bool:
-    """Return whether a numeral is a number: in words only with a unit or if it is long."""
-    numeral = sized.numeral
+def _is_number(text: str, candidate: _NumeralWithUnits) -> bool:
+    """Return whether a numeral is meant as a number. A numeral in words needs a unit, or has to be long."""
+    numeral = candidate.numeral
     numeral_text = text[numeral.start : numeral.end]
     if numeral.style == "words":
-        return numeral_text != "one" or bool(sized.units)
+        return numeral_text != "one" or bool(candidate.units)
     if numeral.style != "han" or numeral_text[0].isdecimal():
-        return bool(sized.units) or numeral.scale > 1 or not _NAME_AFTER_PATTERN.match(text, sized.end)
-    before, following = text[numeral.start - 1 : numeral.start], text[sized.end : sized.end + 1]
+        return bool(candidate.units) or numeral.scale > 1 or not _NAME_AFTER_PATTERN.match(text, candidate.end)
+    before, following = text[numeral.start - 1 : numeral.start], text[candidate.end : candidate.end + 1]
     if before in _NOT_BEFORE_NUMBER or (numeral_text == "一" and before in tuple("这那上下同")):
         return False
-    if not sized.units:
-        return _is_number_without_unit(sized, numeral_text, before, following)
-    if following and following in _NOT_AFTER_UNIT.get(sized.spelling, ""):
+    if not candidate.units:
+        return _is_number_without_unit(candidate, numeral_text, before, following)
+    if following and following in _NOT_AFTER_UNIT.get(candidate.spelling, ""):
         return False
-    if sized.spelling == "角":
+    if candidate.spelling == "角":
         return before in ("元", "块")
     if numeral_text == "半":
-        return sized.spelling in _CERTAIN_UNITS
+        return candidate.spelling in _CERTAIN_UNITS
     if numeral_text == "一":
-        return sized.has_half or (
-            sized.spelling in _CERTAIN_UNITS and sized.spelling not in ("天", "年", "级", "人", "元")
+        return candidate.has_half or (
+            candidate.spelling in _CERTAIN_UNITS and candidate.spelling not in ("天", "年", "级", "人", "元")
         )
-    if numeral_text == "十" and sized.spelling == "分":
+    if numeral_text == "十" and candidate.spelling == "分":
         return False  # 十分 means "very"
     return numeral_text not in ("零", "〇") and (
-        not set(numeral_text) <= set("百千") or before in _APPROXIMATE_PREFIXES or bool(sized.more_word)
+        not set(numeral_text) <= set("百千") or before in _APPROXIMATE_PREFIXES or bool(candidate.more_word)
     )
 
 
-def _is_number_without_unit(sized: _NumeralWithUnits, numeral_text: str, before: str, following: str) -> bool:
-    """Return the same for a Chinese numeral without a unit."""
+def _is_number_without_unit(candidate: _NumeralWithUnits, numeral_text: str, before: str, following: str) -> bool:
+    """Return whether a Chinese numeral without a unit is a number rather than part of a word."""
     if "几" in numeral_text:  # 十几, 几十 are never part of a word
         return True
-    scales, numeral = set(numeral_text), sized.numeral
+    scales, numeral = set(numeral_text), candidate.numeral
     if numeral.low != numeral.high and not scales & set("百千万亿"):
         return False
     if scales <= set("十百千万亿"):
-        return before in _APPROXIMATE_PREFIXES or sized.more_word in ("多", "余")  # 百余
+        return before in _APPROXIMATE_PREFIXES or candidate.more_word in ("多", "余")  # 百余
     is_separate = not ("\u4e00" <= following <= "\u9fff")
     is_long = len(numeral_text) > (1 if scales & set("百千万亿") else 2) and bool(scales & set("十百千"))
     return numeral.scale >= 1e4 or (is_separate and is_long)
 
 
-def _make_measure(scanner: MeasureScanner, sized: _NumeralWithUnits) -> Measure:
-    numeral, span = sized.numeral, (sized.start, sized.end)
-    more_bound = "about" if sized.more_word == "来" else "some" if sized.more_word else ""
+def _make_measure(scanner: MeasureScanner, candidate: _NumeralWithUnits) -> Measure:
+    numeral, span = candidate.numeral, (candidate.start, candidate.end)
+    more_bound = "about" if candidate.more_word == "来" else "some" if candidate.more_word else ""
     bound = more_bound or numeral.bound or scanner.find_bound(*span)
     low, high, step = numeral.low, numeral.high, numeral.resolution
-    if sized.has_half:
+    if candidate.has_half:
         low, high, step = low + 0.5, high + 0.5, 0.5
-    elif (tail := _SPOKEN_DECIMALS_PATTERN.match(scanner.text, sized.end)) and sized.spelling in ("米", "块"):
+    elif (tail := _SPOKEN_DECIMALS_PATTERN.match(scanner.text, candidate.end)) and candidate.spelling in ("米", "块"):
         step = 10.0 ** -len(tail[1])  # 一米八, 三块五
         low = high = low + (parse_number(tail[1]) or 0) * step
-        span = (sized.start, tail.end())
-    digit = step if sized.has_half or step < 1 else numeral.coarse_resolution
-    if numeral.style == "part" and not sized.units:
+        span = (candidate.start, tail.end())
+    digit = step if candidate.has_half or step < 1 else numeral.coarse_resolution
+    if numeral.style == "part" and not candidate.units:
         return Measure("ratio", 100 * low, 100 * low, *span, 5, 5, bound, "part")
-    bare = Measure("", low, high, *span, step, digit, bound, is_small_word=_is_small_word(sized))
-    if not sized.units:
+    bare = Measure("", low, high, *span, step, digit, bound, is_small_word=_is_small_word(candidate))
+    if not candidate.units:
         return bare
-    unit, *others = _order_units(scanner.text, sized)
-    if unit.kind in ("temperature", "fahrenheit") and _is_below_zero(scanner.text, sized):
+    unit, *others = _order_units(scanner.text, candidate)
+    if unit.kind in ("temperature", "fahrenheit") and _is_below_zero(scanner.text, candidate):
         bare = replace(bare, low=-high, high=-low)
     return replace(bare.with_unit(unit), other_units=tuple(others))
 
 
-def _is_small_word(sized: _NumeralWithUnits) -> bool:
+def _is_small_word(candidate: _NumeralWithUnits) -> bool:
     """Return whether a number is a small one in words, which may be a figure of speech."""
-    if sized.numeral.style == "words":
-        return sized.numeral.low <= 10 and sized.kind in ("", "duration", "count", "people")
-    return sized.numeral.style == "han" and sized.numeral.low <= 4 and sized.kind in ("count", "people")
+    if candidate.numeral.style == "words":
+        return candidate.numeral.low <= 10 and candidate.kind in ("", "duration", "count", "people")
+    return candidate.numeral.style == "han" and candidate.numeral.low <= 4 and candidate.kind in ("count", "people")
 
 
-def _order_units(text: str, sized: _NumeralWithUnits) -> tuple[Unit, ...]:
+def _order_units(text: str, candidate: _NumeralWithUnits) -> tuple[Unit, ...]:
     """Return the units of a spelling, with the one that the context suggests first."""
-    unit = sized.units[0]
-    if unit.kind == "length" and _PER_HOUR_PATTERN.search(text, max(0, sized.start - 6), sized.start):
+    unit = candidate.units[0]
+    if unit.kind == "length" and _PER_HOUR_PATTERN.search(text, max(0, candidate.start - 6), candidate.start):
         return (Unit("speed", f"{unit.name}/h", unit.factor / 1000),)
-    if unit.name == "pound" and sized.numeral.scale > 1:  # millions of pounds are money
-        return tuple(sorted(sized.units, key=lambda other: other.kind[:5] != "money"))
-    return sized.units
+    if unit.name == "pound" and candidate.numeral.scale > 1:  # millions of pounds are money
+        return tuple(sorted(candidate.units, key=lambda other: other.kind[:5] != "money"))
+    return candidate.units
 
 
-def _is_below_zero(text: str, sized: _NumeralWithUnits) -> bool:
-    return _BELOW_ZERO_PATTERN.search(text, max(0, sized.start - 6), sized.start) is not None
+def _is_below_zero(text: str, candidate: _NumeralWithUnits) -> bool:
+    return _BELOW_ZERO_PATTERN.search(text, max(0, candidate.start - 6), candidate.start) is not None
 
 
-def _make_range(scanner: MeasureScanner, one: _NumeralWithUnits, other: _NumeralWithUnits) -> Measure | None:
+def _make_range(scanner: MeasureScanner, first: _NumeralWithUnits, second: _NumeralWithUnits) -> Measure | None:
     """Return the range between two figures, which may share a unit or scale; None for no range."""
-    text, first, last = scanner.text, one.numeral, other.numeral
-    range_start = _RANGE_START_PATTERN.search(text, max(0, one.start - 9), one.start)
-    joint = _RANGE_JOINT_PATTERN.fullmatch(text, one.end, other.start) or (
-        range_start and _RANGE_AND_PATTERN.fullmatch(text, one.end, other.start)
+    text, first_numeral, last_numeral = scanner.text, first.numeral, second.numeral
+    range_start = _RANGE_START_PATTERN.search(text, max(0, first.start - 9), first.start)
+    joint = _RANGE_JOINT_PATTERN.fullmatch(text, first.end, second.start) or (
+        range_start and _RANGE_AND_PATTERN.fullmatch(text, first.end, second.start)
     )
-    if not joint or "part" in (first.style, last.style):
+    if not joint or "part" in (first_numeral.style, last_numeral.style):
         return None
     is_explicit = (
-        other.units
-        or one.has_prefix_unit
-        or (last.style != "han" and (last.scale > 1 or _WORD_AFTER_PATTERN.match(text, other.end)))
+        second.units
+        or first.has_prefix_unit
+        or (last_numeral.style != "han" and (last_numeral.scale > 1 or _WORD_AFTER_PATTERN.match(text, second.end)))
     )
-    is_hyphenated = text[one.start - 1 : one.start] == "-" and not text[one.start - 2 : one.start - 1].isspace()
-    if not is_explicit or (is_hyphenated and one.start > 1) or re.match(r"-\d", text[other.end : other.end + 2]):
+    is_hyphenated = text[first.start - 1 : first.start] == "-" and not text[first.start - 2 : first.start - 1].isspace()
+    if not is_explicit or (is_hyphenated and first.start > 1) or re.match(r"-\d", text[second.end : second.end + 2]):
         return None
-    if _is_change(text, one.start, range_start[0] if range_start else ""):
+    if _is_change(text, first.start, range_start[0] if range_start else ""):
         return None
-    if one.units and other.units and one.kind != other.kind:
+    if first.units and second.units and first.kind != second.kind:
         return None
-    unit_source = one if one.has_prefix_unit or not other.units else other
-    low, high = first.low, last.high
-    if not (one.units and not one.has_prefix_unit):
-        low *= next((factor for factor in _range_scales(last.scale) if first.scale == 1 and low * factor < high), 1.0)
-    bare = Measure("", low, high, one.start, other.end)
+    unit_source = first if first.has_prefix_unit or not second.units else second
+    low, high = first_numeral.low, last_numeral.high
+    if first_numeral.scale == 1 and (first.has_prefix_unit or not first.units):
+        low *= next((factor for factor in _range_scales(last_numeral.scale) if low * factor < high), 1.0)
+    bare = Measure("", low, high, first.start, second.end)
     if unit_source.units:
         unit, *others = _order_units(text, unit_source)
         if unit.kind in ("temperature", "fahrenheit"):
-            low, high = (-low if _is_below_zero(text, one) else low), (-high if _is_below_zero(text, other) else high)
+            low, high = (
+                (-low if _is_below_zero(text, first) else low),
+                (-high if _is_below_zero(text, second) else high),
+            )
         bare = replace(replace(bare, low=low, high=high).with_unit(unit), other_units=tuple(others))
     return bare if bare.low < bare.high else None
 
@@ -313,9 +316,9 @@ def _join_compound_measures(measures: list[Measure], text: str) -> list[Measure]
 
 
 def _subunit_factor(measure: Measure, previous: Measure) -> float:
-    """Return the factor that converts a figure to the base unit of the previous one it continues; 0
-    if it does not: minutes after hours, which may be 39分, or inches after feet, which may be a bare
-    11."""
+    """Return the factor from the unit of a figure to the base unit of the previous figure that it
+    continues: minutes after hours (also 39分), inches after feet (also a bare 11). Return 0 if it does
+    not continue the previous figure."""
     if previous.low != previous.high or measure.low != measure.high:
         return 0.0
     if measure.kind == "count" and previous.kind == "duration":

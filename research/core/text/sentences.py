@@ -75,13 +75,15 @@ def _split_line(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         start, size = (spans[-1][1] if spans and edge < end else edge), _WINDOW_CHARS
 
 
-def _segment_window(text: str, at: int, end: int) -> Iterator[tuple[int, int]]:
-    for piece in _SEGMENTER.processor(text[at:end]).process():
-        core = piece.strip()
-        start = text.find(core, at, end) if core else -1
+def _segment_window(text: str, window_start: int, window_end: int) -> Iterator[tuple[int, int]]:
+    """Yield start and end of the sentences that pysbd finds in a window of a text."""
+    position = window_start
+    for piece in _SEGMENTER.processor(text[window_start:window_end]).process():
+        sentence = piece.strip()
+        start = text.find(sentence, position, window_end) if sentence else -1
         if start >= 0:
-            at = start + len(core)
-            yield start, at
+            position = start + len(sentence)
+            yield start, position
 
 
 def _attach_closing_marks(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -128,10 +130,11 @@ def _display_width(line: str) -> int:
 
 
 def _line_joiner(before: str, after: str, typical_width: int, is_full: bool) -> str | None:
-    """Return what joins two lines: "" or " " if a sentence continues, None for an intended break.
+    """Return the text that joins two lines: "" or " " if a sentence continues, None for an intended
+    break.
 
-    `typical_width` (columns) is that of the lines around; `is_full`: `before` has no space for the
-    next word.
+    `typical_width` (columns) is that of the lines around. With `is_full`, the line `before` has no space
+    left for the first word of the line `after`.
     """
     if typical_width < _MIN_WRAPPED_COLUMNS or _display_width(before) < typical_width // 2:
         return None
@@ -178,7 +181,7 @@ def find_soft_breaks(text: str) -> tuple[int, ...]:
     for is_blank, group in groupby(text.split("\n"), key=lambda line: not line.strip()):
         lines = [*group]
         if len(lines) > 1 and not is_blank and _PROSE_PATTERN.search("\n".join(lines)):
-            breaks += (offset + place for place in _find_block_breaks(lines))
+            breaks += (offset + position for position in _find_block_breaks(lines))
         offset += sum(map(len, lines)) + len(lines)
     return tuple(breaks)
 

@@ -25,14 +25,8 @@ _HAN_PATTERN = re.compile(f"[{HAN_RANGES}]")
 _RUN_PATTERN = re.compile(rf"[{HAN_RANGES}]+|(?<![\d.])\d+\.\d+(?!\.?\d)|[^\W_{HAN_RANGES}]+")
 _THOUSANDS_SEPARATOR_PATTERN = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _POSSESSIVE_PATTERN = re.compile(r"(?<=\w)'s\b")
-_UNMATCHED_CHARS = re.compile("[\\s\u00ad\u200b\u2060\ufeff]+")
-_HYPHENATED_BREAK_PATTERN = re.compile(r"(?<=[^\W\d_])[-\u2010\u00ad][ \t]*\n\s*(?=[^\W\d_])")
 MIN_LANGUAGE_WORDS = 12  # minimum of Han characters and words to determine the language
 ENGLISH_WORDS_PER_HAN = 4  # from this ratio on, a text is English with a Chinese name in it
-_INNER_HYPHEN_PATTERN = re.compile(r"(?<=[^\W\d_])[-\u2010](?=\s*[^\W\d_])")
-_GRAPHEME_PATTERN = re.compile(
-    "[^\\s\u0300-\u036f\u3099\u309a][\u0300-\u036f\u3099\u309a]*|[\u0300-\u036f\u3099\u309a]"
-)
 # Characters that end a run of single characters: they never belong to a name or a compound.
 _PARTICLES = frozenset("的了着过是在和与及或也都就还又很把被给让从到对向往于以而且但则若吗呢吧啊呀么之其这那哪个")
 
@@ -73,44 +67,6 @@ def _count_words(text: str) -> tuple[int, int]:
     return len(_HAN_PATTERN.findall(text)), len(re.findall(r"[A-Za-z]{2,}", text))
 
 
-def format_distance(metres: int) -> str:
-    """Format a distance for display, in m or km."""
-    return f"{metres} m" if metres < 1_000 else f"{metres / 1_000:.1f}".removesuffix(".0") + " km"
-
-
-def normalise_quote(text: str) -> str:
-    """Normalise a quote for comparison: NFKC, simplified, only visible characters."""
-    return _UNMATCHED_CHARS.sub("", to_simplified(unicodedata.normalize("NFKC", text)))
-
-
-def find_quote(quote: str, text: str) -> tuple[int, int] | None:
-    """Return start and end of a quote in a text, compared by `normalise_quote`; None if absent.
-
-    If the text has words hyphenated at line breaks (inter-⏎national), hyphens within words are
-    ignored, since the original word may or may not have one.
-    """
-    ignore_hyphens = _HYPHENATED_BREAK_PATTERN.search(text) is not None
-    if not ignore_hyphens and normalise_quote(quote) not in normalise_quote(text):
-        return None
-    normalised, spans = _normalise_with_offsets(text, ignore_hyphens)
-    normalised_quote, _ = _normalise_with_offsets(quote, ignore_hyphens)
-    position = normalised.find(normalised_quote) if normalised_quote else -1
-    return (spans[position][0], spans[position + len(normalised_quote) - 1][1]) if position >= 0 else None
-
-
-def _normalise_with_offsets(text: str, ignore_hyphens: bool) -> tuple[str, list[tuple[int, int]]]:
-    """Return the normalised text, and the span in the original of each of its characters."""
-    hyphens = {match.start() for match in _INNER_HYPHEN_PATTERN.finditer(text)} if ignore_hyphens else ()
-    out: list[str] = []
-    spans: list[tuple[int, int]] = []
-    for match in _GRAPHEME_PATTERN.finditer(text):
-        if match.start() not in hyphens:
-            normalised = normalise_quote(match[0])
-            out.append(normalised)
-            spans += [match.span()] * len(normalised)
-    return "".join(out), spans
-
-
 def _character_pairs(run: str) -> list[str]:
     """Return overlapping pairs of characters missing in the dictionary: 遛娃 can be found."""
     return [run[i : i + 2] for i in range(len(run) - 1)]
@@ -125,7 +81,7 @@ def _split_han_runs(runs: list[str], *, include_subwords: bool) -> Iterator[list
     text = "\n".join(runs)
     out: list[str] = []
     run = ""
-    for word in segment.cut_for_search(text, hmm=False) if include_subwords else segment.cut(text, hmm=False):
+    for word in segment.cut_for_search(text) if include_subwords else segment.cut(text, hmm=False):
         if len(word) == 1 and word != "\n" and word not in _PARTICLES:
             run += word
             continue

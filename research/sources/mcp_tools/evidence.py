@@ -27,10 +27,10 @@ from research.sources.mcp_tools.result_rows import parse_json, read_text, read_v
 from research.sources.mcp_tools.text_tables import ResultLine
 
 if TYPE_CHECKING:
-    from research.sources.mcp_tools.lenient import LenientCallToolResult
+    from research.sources.mcp_tools.lenient_replies import LenientCallToolResult
 
 EVIDENCE_KIND: EvidenceKind = "web"
-MAX_ANSWER_CHARS = 200_000  # of a result; the rest is ignored
+MAX_RESULT_CHARS = 200_000  # of a result; the rest is ignored
 MAX_RESOURCES = 50  # of a result; the rest is ignored
 MAX_TITLE_CHARS, MAX_LOCATOR_CHARS = 200, 400
 
@@ -57,9 +57,9 @@ def result_text(result: LenientCallToolResult) -> str:
 
 
 def _read_texts(texts: Iterable[str]) -> list[ResultLine]:
-    """Return the lines of several texts, at most `MAX_ANSWER_CHARS` characters in total."""
+    """Return the lines of several texts, at most `MAX_RESULT_CHARS` characters in total."""
     lines: list[ResultLine] = []
-    remaining = MAX_ANSWER_CHARS
+    remaining = MAX_RESULT_CHARS
     for text in texts:
         lines += read_text(text[:remaining])
         remaining = max(remaining - len(text), 0)
@@ -74,7 +74,7 @@ def _join_lines(lines: Iterable[ResultLine]) -> tuple[str, set[int]]:
     for is_row, group in groupby(lines, key=lambda line: line.is_row):
         texts = [line.text for line in group]
         for raw in [text.replace("\n", " ") for text in texts] if is_row else ["\n".join(texts)]:
-            text = _clean_text(raw)[: max(MAX_ANSWER_CHARS - position, 0)]
+            text = _clean_text(raw)[: max(MAX_RESULT_CHARS - position, 0)]
             if not text:
                 continue
             if is_row:
@@ -85,7 +85,7 @@ def _join_lines(lines: Iterable[ResultLine]) -> tuple[str, set[int]]:
 
 
 def _clean_text(text: str) -> str:
-    return mask_secrets(tidy_text(text[:MAX_ANSWER_CHARS]))
+    return mask_secrets(tidy_text(text[:MAX_RESULT_CHARS]))
 
 
 def _read_structured(result: LenientCallToolResult, texts: Sequence[str]) -> list[ResultLine]:
@@ -100,7 +100,7 @@ def _read_structured(result: LenientCallToolResult, texts: Sequence[str]) -> lis
     joined = "\n".join(texts)
     if isinstance(inner, str) and inner.strip() == joined.strip():
         return []
-    if len(joined) <= MAX_ANSWER_CHARS and any(parse_json(text) in (value, inner) for text in [joined, *texts]):
+    if len(joined) <= MAX_RESULT_CHARS and any(parse_json(text) in (value, inner) for text in [joined, *texts]):
         return []
     if isinstance(inner, list) and [parse_json(text) for text in texts] == inner:
         return []
@@ -124,17 +124,17 @@ def build_evidence(
     Each piece of evidence has at most `max_passages` passages.
     """
     by_id: dict[str, Evidence] = {}
-    binary: Counter[str] = Counter()
+    skipped_types: Counter[str] = Counter()
     unread: Counter[str] = Counter()
     for call in calls:
         unread.update(call.result.unread)
-        for item in _call_evidence(server, call, task.query, max_passages, retrieved, binary):
+        for item in _call_evidence(server, call, task.query, max_passages, retrieved, skipped_types):
             by_id.setdefault(item.id, item)
     for kind in ("image", "audio", "resource"):
-        binary[kind] += unread.pop(kind, 0)
+        skipped_types[kind] += unread.pop(kind, 0)
     language = task.language or detect_language(task.query)
     translate = translator(language, "mcp.")
-    kinds = [translate(kind, n=n) for kind, n in sorted(binary.items()) if n]
+    kinds = [translate(kind, n=n) for kind, n in sorted(skipped_types.items()) if n]
     kinds += [translate("block", n=n, kind=_clean_title(kind)) for kind, n in sorted(unread.items())]
     omitted = message("mark.list", language).join(kinds)
     return tuple(by_id.values()), translate("left", what=omitted) if omitted else ""
@@ -143,13 +143,14 @@ def build_evidence(
 def _call_evidence(
     server: ToolServer, call: ToolCall, query: str, max_passages: int, retrieved: datetime, skipped_types: Counter[str]
 ) -> Iterator[Evidence]:
+    """Yield the evidence of one call, its result first, and count omitted content in `skipped_types`."""
     title = f"{server.label}: {call.tool}"
     arguments_json = json.dumps(dict(call.arguments), ensure_ascii=False, sort_keys=True)
     result_locator = _shorten_locator(f"mcp:{server.name}/{call.tool} {arguments_json}")
     texts: list[str] = []
     resources: list[Evidence] = []
 
-    def item(name: str, url: str, locator: str, lines: Iterable[ResultLine]) -> Evidence:
+    def make_item(name: str, url: str, locator: str, lines: Iterable[ResultLine]) -> Evidence:
         text, rows = _join_lines(lines)
         passages = rank_passages(text, url or locator, query, max_passages, rows)
         return Evidence(
@@ -164,21 +165,19 @@ def _call_evidence(
         elif block.type == "resource_link" and len(resources) < MAX_RESOURCES:
             url, locator = _resource_address(str(block.uri), server)
             lines = [ResultLine(block.title or block.name), ResultLine(block.description or "")]
-            resources.append(item(f"{title}: {block.title or block.name}", url, locator, lines))
-        elif block.type == "resource" and len(resources) < MAX_RESOURCES:
-            if text := getattr(block.resource, "text", ""):
-                url, locator = _resource_address(str(block.resource.uri), server)
-                lines = _read_texts([text])
-                resources.append(item(f"{title}: {block.resource.uri}", url, locator, lines))
-            else:
-                skipped_types["resource"] += 1
-        elif block.type in ("image", "audio"):
-            skipped_types[block.type] += 1
+            resources.append(make_item(f"{title}: {block.title or block.name}", url, locator, lines))
+        elif (
+            block.type == "resource"
+            and len(resources) < MAX_RESOURCES
+            and (text := getattr(block.resource, "text", ""))
+        ):
+            url, locator = _resource_address(str(block.resource.uri), server)
+            resources.append(make_item(f"{title}: {block.resource.uri}", url, locator, _read_texts([text])))
         else:
-            skipped_types["resource"] += 1
+            skipped_types[block.type if block.type in ("image", "audio") else "resource"] += 1
     lines = [*_read_texts(texts), *_read_structured(call.result, texts)]
     if any(line.text.strip() for line in lines):
-        yield item(title, "", result_locator, lines)
+        yield make_item(title, "", result_locator, lines)
     yield from resources
 
 

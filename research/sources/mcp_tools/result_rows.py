@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from research.sources.mcp_tools.text_tables import ResultLine, label_row, read_prose
+from research.sources.mcp_tools.text_tables import ResultLine, label_row, read_text_lines
 
 MAX_DEPTH = 8  # levels of JSON
 MAX_ROWS = 5_000  # rows of one value
-MAX_JSON_FAILURES = 20  # failed attempts to read JSON in a text, after which no more are made
-MAX_INLINE_CHARS = 60  # characters at most of a text that shares a line with the others of its list
+MAX_JSON_FAILURES = 20  # failed attempts to find JSON in a text; after so many it is read as prose
+MAX_INLINE_CHARS = 60  # a list whose texts are longer is not written on one line
 # Names that carry no information beyond announcing records.
 _WRAPPER_NAMES = frozenset(
     {"content", "data", "docs", "documents", "entries", "hits", "items", "list", "output", "page", "records",
@@ -54,7 +54,7 @@ def read_text(text: str) -> list[ResultLine]:
         return []
     lines: list[ResultLine] = []
     for part in _split_json(text):
-        lines += read_prose(part) if isinstance(part, str) else read_value(part)
+        lines += read_text_lines(part) if isinstance(part, str) else read_value(part)
     return lines
 
 
@@ -78,7 +78,7 @@ def _split_json(text: str) -> Iterator[Any]:
     """Yield the parts of a text in order: prose as strings, and JSON objects and lists as
     values."""
     decoder, position, failures = json.JSONDecoder(), 0, 0
-    pythonic = False  # whether Python literals were tried
+    tried_python = False
     for start in _JSON_START.finditer(text):
         if start.start() < position or failures == MAX_JSON_FAILURES:
             continue
@@ -86,8 +86,8 @@ def _split_json(text: str) -> Iterator[Any]:
             value, end = decoder.raw_decode(text, start.end())
         except (ValueError, RecursionError):
             failures += 1
-            value = None if pythonic else _parse_python(text[start.end() :])
-            pythonic = pythonic or bool(_PYTHON_START.match(text, start.end()))
+            value = None if tried_python else _parse_python(text[start.end() :])
+            tried_python = tried_python or bool(_PYTHON_START.match(text, start.end()))
             if value is None:
                 continue
             end = len(text)
@@ -104,8 +104,10 @@ def _split_json(text: str) -> Iterator[Any]:
 
 
 def _parse_python(text: str) -> Any:
-    """Return the records of a text in Python's literal form, which database servers return; None if
-    it has no such form."""
+    """Parse records that are written as Python literals, as some database servers do.
+
+    Return None if the text does not begin with such records.
+    """
     if not _PYTHON_START.match(text):
         return None
     try:
@@ -263,8 +265,8 @@ def _collect_cells(
 def _inline_texts(values: Sequence[Any]) -> list[str]:
     """Return scalars, or objects with one text each, as texts; an empty list if there is any other
     value."""
-    values_of_items = [_single_text(value) for value in values]
-    return [text for v in values_of_items if (text := _scalar_text(v))] if all(map(_is_scalar, values_of_items)) else []
+    scalars = [_single_text(value) for value in values]
+    return [text for scalar in scalars if (text := _scalar_text(scalar))] if all(map(_is_scalar, scalars)) else []
 
 
 def _single_text(value: Any) -> Any:

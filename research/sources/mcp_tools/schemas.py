@@ -40,10 +40,10 @@ class ModelTool(NamedTuple):
 
 
 def build_model_tools(tools: Iterable[Tool]) -> tuple[list[ModelTool], list[str]]:
-    """Return the tools to offer to a model, and the names of tools that exceed the limits of the
-    APIs.
+    """Return the tools to offer to a model, and the names of those that are withheld.
 
-    Limited are the number of required arguments of a tool and the number of tools.
+    A tool with more than `MAX_ARGUMENTS` required arguments is withheld, and so is any tool after
+    the first `MAX_TOOLS`, since the models' APIs would reject them.
     """
     tools = list(tools)
     names = make_aliases([tool.name for tool in tools], "tool")

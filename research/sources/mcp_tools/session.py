@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcp import ClientSession
     from mcp.types import ListToolsResult, Tool
 
-    from research.sources.mcp_tools.lenient import LenientCallToolResult
+    from research.sources.mcp_tools.lenient_replies import LenientCallToolResult
 
     Handler = Callable[[MCPToolCallRequest], Awaitable[MCPToolCallResult]]
 
@@ -51,9 +51,9 @@ SessionFactory = Callable[[], AbstractAsyncContextManager["ClientSession"]]
 class ToolServerSession:
     """The tools of one server. Belongs to the event loop on which it is first used.
 
-    It is passed to `load_mcp_tools` in place of a `ClientSession`, of which only `list_tools` and
-    `call_tool` are used, so that the created tools outlive the process or connection behind this
-    session.
+    `load_mcp_tools` gets this object in place of a `ClientSession`, of which it uses only
+    `list_tools` and `call_tool`. The tools that it creates thus remain usable when the server is
+    restarted.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class ToolServerSession:
         self._session_task: _SessionTask | None = None
         self._tasks: set[asyncio.Task[None]] = set()  # all session tasks, including ending ones
         self._is_closed = False
-        self._last_failure: tuple[ServiceError, float] | None = None  # of a start, and its time
+        self._last_failure: tuple[ServiceError, float] | None = None  # error and time of the last failed start
 
     @property
     def tools(self) -> Mapping[str, Tool]:
@@ -289,7 +289,7 @@ class _SessionTask:
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> LenientCallToolResult:
         """Call a tool and return its result."""
-        from research.sources.mcp_tools.lenient import call_tool
+        from research.sources.mcp_tools.lenient_replies import call_tool
 
         assert self._session is not None
         return await call_tool(self._session, name, arguments)
@@ -337,7 +337,7 @@ class _SessionTask:
 
     async def _list_tools(self, session: ClientSession) -> dict[str, Tool]:
         """Initialise the session and return the tools by name, reading no page more than needed."""
-        from research.sources.mcp_tools.lenient import list_tools
+        from research.sources.mcp_tools.lenient_replies import list_tools
 
         if session.get_server_capabilities() is None:
             await session.initialize()

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import NamedTuple
 
-MAX_PROSE_LINES = 2_000  # lines of a text, after which tables of separated values are not searched for
+MAX_PROSE_LINES = 2_000  # in a longer text, no more tables of separated values are looked for after so many lines
 SAMPLE_ROWS = 20  # rows that are checked to distinguish a table from prose
-MAX_CELL_LINES = 50  # lines of a cell at most
-MAX_RECORD_FIELDS = 60  # fields of a record in a text at most
-MAX_HEADING_CHARS = 120  # characters at most of the heading of a record
+MAX_CELL_LINES = 50  # maximum lines of a quoted cell
+MAX_RECORD_FIELDS = 60  # maximum fields of a record
+MAX_HEADING_CHARS = 120  # maximum characters of the heading of a record
 _RULE = re.compile(r"\s*[|+]?\s*:?-+:?\s*(?:[|+]\s*:?-+:?\s*)*[|+]?\s*")
 _BORDER = re.compile(r"\s*\+[-+]{2,}\+\s*")
 _BOX_DRAWING = str.maketrans("│┃║─━═" + "┌┬┐├┼┤└┴┘╔╦╗╠╬╣╚╩╝┏┳┓┣╋┫┗┻┛╒╤╕╞╪╡╘╧╛", "|||---" + "+" * 36)
@@ -40,7 +40,7 @@ def label_row(names: Sequence[str], cells: Sequence[str]) -> str:
     )
 
 
-def read_prose(text: str) -> Iterator[ResultLine]:
+def read_text_lines(text: str) -> Iterator[ResultLine]:
     """Yield the lines of a text, with the rows of its tables labelled with their column names."""
     if "│" in text or "┃" in text or "║" in text:
         text = text.translate(_BOX_DRAWING)
@@ -61,10 +61,9 @@ def read_prose(text: str) -> Iterator[ResultLine]:
 
 
 def _read_markdown_table(lines: Sequence[str], start: int) -> tuple[list[str], int]:
-    """Return the rows of the table that begins at a line, and its length in lines; no rows if there
-    is no table.
+    """Return the rows of the table that begins at a line, and its length in lines.
 
-    The table is in Markdown or drawn as by a terminal.
+    There are no rows if no table begins there. Tables are in Markdown or drawn as by a terminal.
     """
     if "|" not in lines[start]:
         return [], 0

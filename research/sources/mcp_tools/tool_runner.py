@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from langchain_mcp_adapters.interceptors import MCPToolCallRequest
     from mcp.types import CallToolResult
 
-    from research.sources.mcp_tools.lenient import LenientCallToolResult
+    from research.sources.mcp_tools.lenient_replies import LenientCallToolResult
     from research.sources.mcp_tools.schemas import ModelTool
     from research.sources.mcp_tools.session import Handler
 
-MAX_ANSWER_CHARS = 8_000  # of a result that a model reads
+MAX_MODEL_RESULT_CHARS = 8_000  # of a result that a model reads
 MAX_ARGUMENT_CHARS = 20_000  # of a call's arguments as JSON
 
 
@@ -56,7 +56,7 @@ class ToolRunner:
             result = cast("LenientCallToolResult", await handler(request))
             text = result_text(result)
             if result.isError:
-                raise ToolError("refused", f"{self.server.label}, {request.name}: {text[:MAX_ANSWER_CHARS]}")
+                raise ToolError("refused", f"{self.server.label}, {request.name}: {text[:MAX_MODEL_RESULT_CHARS]}")
         except ToolError as error:
             self.error = parse_rate_limit(error.message) or error
             raise self.error from None
@@ -79,7 +79,7 @@ class ToolRunner:
             return error_json("the arguments are too long")
         try:
             restored = model_tool.argument_names.restore(dict(arguments))
-            return (await self.call_tool(model_tool.tool.name, restored))[:MAX_ANSWER_CHARS]
+            return (await self.call_tool(model_tool.tool.name, restored))[:MAX_MODEL_RESULT_CHARS]
         except ServiceError as error:
             return error_json(str(error))
 

@@ -32,7 +32,7 @@ def _build_retriever(dependencies: Dependencies) -> Retriever:
             ),
         ],
         timeout_seconds=settings.search_timeout,
-        domain_verdicts=settings.domain_statuses,
+        domain_statuses=settings.domain_statuses,
         clock=clock,
     )
 

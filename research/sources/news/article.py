@@ -60,7 +60,7 @@ class Article(Record):
             }
         )
 
-    def with_window_check(self, window: TimeWindow | None) -> Article:
+    def with_window(self, window: TimeWindow | None) -> Article:
         """Return a copy whose `is_outside_window` is set for the window."""
         outside = window is not None and window.is_outside(self.moment)
         return self.model_copy(update={"is_outside_window": outside})

@@ -83,12 +83,12 @@ def _outlet_records(clusters: Sequence[StoryCluster]) -> list[OutletSummary]:
     return sorted(summaries, key=lambda o: (not o.name, -o.items, o.name))
 
 
-def precompute_evidence(evidence: Evidence) -> None:
+def warm_caches(evidence: Evidence) -> None:
     """Fill the caches for the headline and figures of a news item, used by `build_coverage`."""
     article = _to_article(evidence)
     for cluster in cluster_articles([article]):
         headline_tone(cluster.headline)
-    story_figures.precompute_figures(article)
+    story_figures.warm_figure_cache(article)
 
 
 def apply_tones(coverage: NewsCoverage, tones: HeadlineTones) -> NewsCoverage:
@@ -158,15 +158,11 @@ def _to_article(evidence: Evidence) -> Article:
         url=evidence.url,
         title=evidence.title,
         outlet=evidence.publisher,
-        published=moment or (_midnight(day) if day else None),
+        published=moment or (datetime.combine(day, time(), UTC) if day else None),
         is_day_only=moment is None and day is not None,
         text="\n".join(p.text for p in evidence.passages if p.origin == "source"),
         evidence_ids=(evidence.id,),
     )
-
-
-def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time(), UTC)
 
 
 def _evidence_ids(cluster: StoryCluster) -> tuple[str, ...]:

@@ -38,9 +38,9 @@ class FeedResponse:
     last_modified: str = ""
 
 
-def _is_same_origin(one: URL, other: URL) -> bool:
+def _is_same_origin(first: URL, second: URL) -> bool:
     """Return True if both addresses have the same scheme, host and port."""
-    return (one.scheme, one.host, one.port) == (other.scheme, other.host, other.port)
+    return (first.scheme, first.host, first.port) == (second.scheme, second.host, second.port)
 
 
 class FeedClient:
@@ -52,18 +52,18 @@ class FeedClient:
         timeout_seconds: float = 20.0,
         max_bytes: int = 10_000_000,
         max_redirects: int = 5,
-        guard: AddressValidator | None = None,
+        address_validator: AddressValidator | None = None,
         tls_context: ssl.SSLContext | None = None,
     ) -> None:
         """Create a client.
 
-        `timeout_seconds` covers a whole fetch; `max_bytes` counts bytes after unpacking. `guard`
+        `timeout_seconds` covers a whole fetch; `max_bytes` counts bytes after unpacking. `address_validator`
         and `tls_context` are for tests.
         """
         self._timeout_seconds = timeout_seconds
         self._max_bytes = max_bytes
         self._max_redirects = max_redirects
-        self._guard = guard or AddressValidator()
+        self._address_validator = address_validator or AddressValidator()
         self._tls_context = tls_context
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
 
@@ -98,7 +98,7 @@ class FeedClient:
         for _ in range(self._max_redirects + 1):
             is_trusted = is_trusted and _is_same_origin(target, first)  # lost for good after leaving it
             if not is_trusted:
-                target = self._guard.check_url(str(target))
+                target = self._address_validator.check_url(str(target))
             session = self._get_session(is_trusted)
             async with open_response(session, target, headers, hide_details=True) as response:
                 location = response.headers.get("Location", "")
@@ -126,7 +126,9 @@ class FeedClient:
         """Return the session for trusted or untrusted addresses; trusted ones are not checked."""
         if is_trusted not in self._sessions:
             headers = {"User-Agent": USER_AGENT, "Accept": _ACCEPT_HEADER}
-            self._sessions[is_trusted] = create_session(None if is_trusted else self._guard, headers, self._tls_context)
+            self._sessions[is_trusted] = create_session(
+                None if is_trusted else self._address_validator, headers, self._tls_context
+            )
         return self._sessions[is_trusted]
 
 

@@ -16,8 +16,9 @@ from datetime import datetime
 from typing import Any
 
 from research.core.errors import ServiceError
+from research.core.json_values import keep_objects
 from research.core.text.tokenizer import tokenize
-from research.http.sanitize import keep_objects, strip_html, truncate_text
+from research.http.sanitize import strip_html, truncate_text
 from research.readers.errors import to_service_error
 from research.readers.pool import FETCH_POOL, MB, ParserError, ResourceLimits
 from research.readers.webpages import PageLimitError, check_page_limits
@@ -61,9 +62,9 @@ def parse_feed(body: bytes, url: str, retrieved: datetime, content_type: str = "
     Raises:
         ServiceError: it is no feed.
     """
-    fields = _parse_in_child("feed_task", body, url=url, retrieved=retrieved.isoformat(), kind=content_type)
+    fields = _parse_in_child("feed_task", body, url=url, retrieved=retrieved.isoformat(), content_type=content_type)
     items = tuple(_build_item(Article.model_validate(article)) for article in fields["articles"])
-    return Feed(fields["title"], items, fields["fault"], tuple(fields["lists"]), fields["listing"])
+    return Feed(fields["title"], items, fields["error_message"], tuple(fields["list_urls"]), fields["is_list"])
 
 
 def parse_feed_list(body: bytes) -> tuple[str, ...]:
@@ -72,7 +73,7 @@ def parse_feed_list(body: bytes) -> tuple[str, ...]:
     Raises:
         ServiceError: it is no OPML.
     """
-    return tuple(_parse_in_child("list_task", body)["lists"])
+    return tuple(_parse_in_child("list_task", body)["list_urls"])
 
 
 def _parse_in_child(task: str, body: bytes, **arguments: str) -> Any:
@@ -98,25 +99,28 @@ def _parse_in_child(task: str, body: bytes, **arguments: str) -> Any:
     return result
 
 
-def feed_task(data: bytes, progress: object, *, url: str, retrieved: str, kind: str) -> dict[str, Any]:
-    """Return the fields of a feed, or an error message; runs in a parser process."""
+def feed_task(data: bytes, progress: object, *, url: str, retrieved: str, content_type: str) -> dict[str, Any]:
+    """Return the fields of a feed, or an error message; runs in a parser process.
+
+    `progress`, which every task gets, is not used, since feeds are short.
+    """
     try:
-        feed = _parse_feed_body(data, url, datetime.fromisoformat(retrieved), kind)
+        feed = _parse_feed_body(data, url, datetime.fromisoformat(retrieved), content_type)
     except ServiceError as error:
         return {"message": error.message}
     return {
         "title": feed.title,
         "articles": [item.article.model_dump(mode="json") for item in feed.items],
-        "fault": feed.error_message,
-        "lists": feed.list_urls,
-        "listing": feed.is_list,
+        "error_message": feed.error_message,
+        "list_urls": feed.list_urls,
+        "is_list": feed.is_list,
     }
 
 
 def list_task(data: bytes, progress: object) -> dict[str, Any]:
     """Return the addresses in a list of feeds, or an error message; runs in a parser process."""
     try:
-        return {"lists": _parse_opml(data)}
+        return {"list_urls": _parse_opml(data)}
     except ServiceError as error:
         return {"message": error.message}
 

@@ -20,6 +20,7 @@ from research.core.events import EventEmitter
 from research.core.records import Failure, Readiness
 from research.core.text.tokenizer import detect_language, word_weights
 from research.http.sanitize import tidy_text
+from research.sources.base import configured_readiness
 from research.sources.news.article import Article
 from research.sources.news.feed_parser import Feed, FeedItem, parse_feed, parse_feed_list
 from research.sources.news.notes import make_note
@@ -95,9 +96,7 @@ class FeedSearch:
         self._semaphore = asyncio.Semaphore(MAX_CONCURRENT_FETCHES)
 
     def readiness(self) -> Readiness:
-        if self._configured_feeds:
-            return Readiness(state="live")
-        return Readiness(state="missing", detail=FEEDS_SETTING)
+        return configured_readiness(bool(self._configured_feeds), FEEDS_SETTING)
 
     async def search(self, query: str, request: NewsRequest, emit: EventEmitter) -> NewsResult:
         if not self._configured_feeds:
@@ -257,7 +256,10 @@ def find_articles(feeds: Iterable[Feed], query: str, request: NewsRequest, now: 
 
 
 def _match_score(item: FeedItem, weights: dict[str, float]) -> float:
-    """Return the weighted share (0 to 1) of the query's words that an article contains."""
+    """Return the weighted share (0 to 1) of the query's words that an article contains.
+
+    `weights` are those of the query's words; without any, every article has 1.
+    """
     if not weights:
         return 1.0
     shared = sum(

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from research.core.errors import ServiceError, error_from_status, parse_retry_after
 from research.core.events import EventEmitter
+from research.core.json_values import keep_objects
 from research.core.records import Readiness
 from research.core.text.tokenizer import detect_language
 from research.http.lazy_client import LazyClient
 from research.http.rate_limiter import RateLimiter
 from research.http.responses import convert_errors, read_streamed_body
-from research.http.sanitize import keep_objects, remove_control_characters, tidy_text, truncate_text
+from research.http.sanitize import remove_control_characters, tidy_text, truncate_text
+from research.sources.base import configured_readiness
 from research.sources.news.article import MAX_TITLE_CHARS, Article, parse_web_address, url_host
 from research.sources.news.notes import make_note
 from research.sources.news.provider import BACKOFF_SECONDS, MAX_RETRY_AFTER_SECONDS, NewsResult, article_pictures, retry
@@ -74,9 +76,7 @@ class GDELT:
         self._client = LazyClient(headers={"User-Agent": USER_AGENT}, timeout=timeout_seconds)
 
     def readiness(self) -> Readiness:
-        if self._is_enabled:
-            return Readiness(state="live")
-        return Readiness(state="missing", detail=GDELT_SETTING)
+        return configured_readiness(self._is_enabled, GDELT_SETTING)
 
     async def search(self, query: str, request: NewsRequest, emit: EventEmitter) -> NewsResult:
         if not self._is_enabled:
@@ -131,7 +131,7 @@ class GDELT:
         url = f"{self._base_url}/api/v2/doc/doc"
         async with (
             convert_errors("GDELT", self._timeout_seconds),
-            self._client.get().stream("GET", url, params=parameters) as response,
+            self._client.open().stream("GET", url, params=parameters) as response,
         ):
             body = await read_streamed_body(response, "GDELT", MAX_RESPONSE_BYTES)
         return parse_response(response, body)

@@ -17,10 +17,12 @@ class Note:
     values: tuple[tuple[str, object], ...] = ()
 
     def render(self, language: Language) -> str:
+        """Return the text of the note."""
         return message(f"note.{self.message_key}", language, **dict(self.values))
 
 
 def make_note(message_key: str, **values: object) -> Note:
+    """Return a note for the message `note.KEY` and its values."""
     return Note(message_key, tuple(values.items()))
 
 

@@ -71,10 +71,14 @@ async def retry(
     backoff_seconds: float = BACKOFF_SECONDS,
     max_retry_after_seconds: float = MAX_RETRY_AFTER_SECONDS,
 ) -> _T:
-    """Await a call, repeating it after retryable failures with cancellable waits that emit events.
+    """Make a call up to `MAX_ATTEMPTS` times, as long as its failure is retryable.
+
+    The wait between attempts is the service's Retry-After, or else doubles from `backoff_seconds`;
+    each wait emits an event.
 
     Raises:
-        ServiceError: of the last attempt.
+        ServiceError: the last attempt failed, or the service demands a longer wait than
+            `max_retry_after_seconds`.
     """
     for attempt in range(1, MAX_ATTEMPTS + 1):
         try:

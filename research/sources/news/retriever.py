@@ -1,4 +1,4 @@
-"""News retriever: the first provider that answers, the others as fallbacks.
+"""News retriever. The first provider that answers is used; the others are fallbacks.
 
 A task's choice among the six tools is checked first, and corrections are reported as notes. Every
 article found becomes evidence, with its outlet and its date if known. Calls no model.
@@ -7,47 +7,32 @@ article found becomes evidence, with its outlet and its date if known. Calls no 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from datetime import datetime
 
 from research.citations.registry import EvidenceRegistry, evidence_id
 from research.core.deadlines import count_down
-from research.core.domains import DomainStatus
 from research.core.errors import ServiceError
 from research.core.events import EventEmitter
 from research.core.records import Evidence, EvidenceKind, Finding, Language, Passage, Readiness, Task, fingerprint
 from research.core.text.tokenizer import detect_language
 from research.core.urls import canonical_url
-from research.http.failover import ask_in_order, failed_finding
+from research.http.failover import failed_finding, first_answer
+from research.sources.base import SEARCH_TIMEOUT_FRACTION
 from research.sources.domain_ranking import apply_domain_rules
 from research.sources.news.article import Article
 from research.sources.news.notes import join_notes, make_note
 from research.sources.news.provider import NewsProvider, NewsResult
 from research.sources.news.search_tools import ToolChoice, choose_tool
+from research.sources.provider_retriever import ProviderRetriever
 
 EVIDENCE_KIND: EvidenceKind = "news"
-TIMEOUT_FRACTION = 0.95  # share of the time limit, so that partial results are kept
 
 
-class NewsRetriever:
+class NewsRetriever(ProviderRetriever[NewsProvider]):
     """Searches news through the configured providers."""
 
     name = "news"
-    max_sequential_calls = 1
-
-    def __init__(
-        self,
-        providers: Sequence[NewsProvider],
-        *,
-        timeout_seconds: float,
-        domain_verdicts: Mapping[str, DomainStatus] | None = None,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        """Create a retriever; `timeout_seconds` covers a whole search."""
-        self._providers = tuple(providers)
-        self._timeout_seconds = timeout_seconds
-        self._domain_verdicts = domain_verdicts or {}
-        self._clock = clock
 
     @property
     def live_providers(self) -> Sequence[NewsProvider]:
@@ -66,9 +51,9 @@ class NewsRetriever:
         if not live:
             raise ServiceError("no key", f"news needs one of {self.readiness().detail}", hint="key")
         choice = choose_tool(task.tool, task.start, task.end, started.date())
-        with count_down(self._timeout_seconds * TIMEOUT_FRACTION) as clock:
-            answer, failures = await ask_in_order(
-                live, task.query, lambda p: p.search(task.query, choice.request, emit), clock
+        with count_down(self._timeout_seconds * SEARCH_TIMEOUT_FRACTION) as countdown:
+            answer, failures = await first_answer(
+                live, task.query, lambda p: p.search(task.query, choice.request, emit), countdown
             )
         if choice.error_note:
             error = ServiceError("malformed", choice.error_note.render(_task_language(task)))
@@ -80,10 +65,6 @@ class NewsRetriever:
         seconds = round(time.monotonic() - start_time, 4)
         return finding.model_copy(update={"failures": tuple(failures), "seconds": seconds})
 
-    async def close(self) -> None:
-        for provider in self._providers:
-            await provider.close()
-
     def _build_finding(
         self, task: Task, choice: ToolChoice, provider: NewsProvider, news: NewsResult, started: datetime
     ) -> Finding:
@@ -94,7 +75,7 @@ class NewsRetriever:
                 stored = registry.add(item)
                 if article.is_outside_window:
                     outside[stored.id] = None
-        evidence, avoided_count = apply_domain_rules(tuple(registry), self._domain_verdicts)
+        evidence, avoided_count = apply_domain_rules(tuple(registry), self._domain_statuses)
         outside = {key: None for key in outside if key in {item.id for item in evidence}}
         undated = tuple(item.id for item in evidence if item.published is None)
         notes = [*choice.notes, *news.notes]

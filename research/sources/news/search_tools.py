@@ -19,7 +19,11 @@ BASIC_TOOL = "basic_search_news"
 
 @dataclass(frozen=True)
 class NewsTool:
-    """A news search tool; `needs_dates` requires a first and a last day."""
+    """A news search tool.
+
+    `tavily_parameters` are sent with its searches by Tavily. `lookback` limits it to the time before
+    the search; `needs_dates` requires a first and a last day. With `has_pictures` it returns images.
+    """
 
     name: str
     max_results: int

@@ -11,7 +11,6 @@ one word (“oil rises 4 %”, “oil falls 4 %”) indicates a different event.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import unicodedata
@@ -116,7 +115,7 @@ def _transliteration_pattern() -> re.Pattern[str]:
 
 @cache
 def _load_weights() -> dict[str, list[float]]:
-    model = json.loads(data.text("stories.json"))
+    model = data.json_object("stories.json")
     return {name: [*model[name]["weights"].values(), model[name]["bias"]] for name in ("one", "titles", "two")}
 
 
@@ -249,11 +248,11 @@ def cross_language_overlap(query: ArticleFeatures, other: ArticleFeatures) -> fl
     return len(relevant & article_tokens) / len(relevant) if len(relevant & article_tokens) > 1 else 0.0
 
 
-def weight_set(one: ArticleFeatures, other: ArticleFeatures) -> str:
+def weights_name(first: ArticleFeatures, second: ArticleFeatures) -> str:
     """Return the name of the weights used to compare two articles."""
-    if one.is_chinese != other.is_chinese:
+    if first.is_chinese != second.is_chinese:
         return "two"
-    return "one" if one.has_text and other.has_text else "titles"
+    return "one" if first.has_text and second.has_text else "titles"
 
 
 class _WeightedSet(Generic[T]):
@@ -297,15 +296,17 @@ class SimilarityModel:
         ]
 
     def token_rarity(self, token: Token) -> float:
+        """Return the weight of a token, greater if fewer articles contain it."""
         return math.log((len(self._articles) + SMOOTHING_COUNT + 1) / max(1, self._token_counts[token])) + 0.1
 
     def term_rarity(self, term: str) -> float:
+        """Return the weight of a word, greater if fewer articles contain it."""
         return math.log((len(self._articles) + SMOOTHING_COUNT + 1) / max(1, self._term_counts[term])) + 0.3
 
     def pair_features(self, first: int, second: int, days_apart: float | None) -> tuple[float, ...]:
         """Return the features of a pair in the order of `FEATURE_NAMES`."""
-        one, other = self._articles[first], self._articles[second]
-        is_same_language = one.is_chinese == other.is_chinese
+        first_article, second_article = self._articles[first], self._articles[second]
+        is_same_language = first_article.is_chinese == second_article.is_chinese
         shared = self.shared_tokens[first] & self.shared_tokens[second]
         return (
             self._term_sets[first].cosine(self._term_sets[second]) if is_same_language else 0.0,
@@ -313,20 +314,20 @@ class SimilarityModel:
             self._token_sets[first].cosine(self._token_sets[second]),
             self._name_sets[first].cosine(self._name_sets[second]),
             min(len(self._figure_sets[first] & self._figure_sets[second]), 3) / 3,
-            float(_has_figure_clash(one.figures, other.figures)),
+            float(_has_figure_clash(first_article.figures, second_article.figures)),
             UNDATED_DISTANCE if days_apart is None else min(days_apart, MAX_DAYS_APART) / MAX_DAYS_APART,
             min(1.0, math.fsum(map(self._cached_rarity, shared)) / 20),
             self._title_token_sets[first].cosine(self._title_token_sets[second]),
             *(
-                _title_edit_features(one.title_words, other.title_words)
-                if weight_set(one, other) == "titles"
+                _title_edit_features(first_article.title_words, second_article.title_words)
+                if weights_name(first_article, second_article) == "titles"
                 else (0.0, 0.0, 0.0)
             ),
         )
 
     def same_event_probability(self, first: int, second: int, days_apart: float | None) -> float:
         """Return the probability that two articles report the same event."""
-        *weights, bias = _load_weights()[weight_set(self._articles[first], self._articles[second])]
+        *weights, bias = _load_weights()[weights_name(self._articles[first], self._articles[second])]
         features = self.pair_features(first, second, days_apart)
         evidence = bias + sum(weight * feature for weight, feature in zip(weights, features, strict=True))
         return 1 / (1 + math.exp(-evidence))
@@ -349,18 +350,19 @@ def _find_latin_names(article: ArticleFeatures, names: Iterable[str]) -> frozens
 
 
 @lru_cache(200_000)
-def _title_edit_features(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[float, float, float]:
+def _title_edit_features(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[float, float, float]:
     """Compare two headlines as word sequences.
 
-    Returns the share of the shorter one found in the other in the same order; the degree to which
-    both are one sentence with a word or two replaced; and the latter if nothing else is added.
+    Return three values from 0 to 1: the share of the shorter headline that occurs in the longer one
+    in the same order; the similarity if a word or two are replaced, reduced for words that only one
+    has; and the similarity if words are replaced and none is added.
     """
-    if not one or not other:
+    if not first or not second:
         return 0.0, 0.0, 0.0
     equal = added = 0
     replaced: list[int] = []
     removed = inserted = 0
-    for code in [*Indel.opcodes(min(one, other), max(one, other)), None]:
+    for code in [*Indel.opcodes(min(first, second), max(first, second)), None]:
         if code is not None and code.tag != "equal":
             removed += code.src_end - code.src_start
             inserted += code.dest_end - code.dest_start
@@ -371,18 +373,18 @@ def _title_edit_features(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[
             added += removed + inserted
         removed = inserted = 0
         equal += code.src_end - code.src_start if code else 0
-    similarity = 2 * equal / (len(one) + len(other))
+    similarity = 2 * equal / (len(first) + len(second))
     is_small = bool(replaced) and max(replaced) <= 2
     return (
-        equal / min(len(one), len(other)),
+        equal / min(len(first), len(second)),
         similarity * max(0.0, 1 - added / MAX_ADDED_WORDS) if is_small else 0.0,
         similarity if replaced and not added else 0.0,
     )
 
 
-def _has_figure_clash(one: frozenset[Token], other: frozenset[Token]) -> bool:
+def _has_figure_clash(first: frozenset[Token], second: frozenset[Token]) -> bool:
     """Return True if both articles have figures of some kind but share none of that kind."""
-    if one == other:
+    if first == second:
         return False
-    kinds = {kind for kind, _ in one} & {kind for kind, _ in other}
-    return not kinds <= {kind for kind, _ in one & other}
+    kinds = {kind for kind, _ in first} & {kind for kind, _ in second}
+    return not kinds <= {kind for kind, _ in first & second}

@@ -25,7 +25,7 @@ from research.core.text.publication_dates import Timestamp
 from research.core.text.sentences import find_sentence_ends
 from research.core.urls import canonical_url, url_identity
 from research.sources.news.article import Article, url_host
-from research.sources.news.similarity import ArticleFeatures, SimilarityModel, extract_features, weight_set
+from research.sources.news.similarity import ArticleFeatures, SimilarityModel, extract_features, weights_name
 from research.sources.news.syndication import MAX_COMPARED_CHARS, count_independent
 from research.sources.news.titles import display_title, strip_outlet, title_key
 
@@ -88,10 +88,12 @@ class _MergedArticle:
 
     @cached_property
     def features(self) -> ArticleFeatures:
+        """Features of the headline and the text, for comparison."""
         return extract_features(self.title, self.text)
 
     @cached_property
     def text_shingles(self) -> frozenset[int]:
+        """Hashes of the overlapping word sequences of the text."""
         return shingles(self.text[:MAX_COMPARED_CHARS])
 
 
@@ -216,27 +218,27 @@ class _LinkageClusterer:
             return max(probability, COPY_PROBABILITY)
         return (
             0.0
-            if probability < MIN_TITLE_PROBABILITY and weight_set(one.features, other.features) == "titles"
+            if probability < MIN_TITLE_PROBABILITY and weights_name(one.features, other.features) == "titles"
             else probability
         )
 
-    def _should_merge(self, one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    def _should_merge(self, first: tuple[int, ...], second: tuple[int, ...]) -> bool:
         probabilities = []
-        for a, b in product(one[:MAX_COMPARED_TITLES], other[:MAX_COMPARED_TITLES]):
+        for a, b in product(first[:MAX_COMPARED_TITLES], second[:MAX_COMPARED_TITLES]):
             probabilities.append(self._probability(a, b))
             if probabilities[-1] < MIN_PAIR_PROBABILITY:
                 return False
         return sum(probabilities) >= MIN_MEAN_PROBABILITY * len(probabilities)
 
 
-def _days_apart(one: tuple[int, ...], other: tuple[int, ...]) -> int:
+def _days_apart(first: tuple[int, ...], second: tuple[int, ...]) -> int:
     """Return the least difference between two sorted lists of days; 0 if one is empty."""
-    if not one or not other:
+    if not first or not second:
         return 0
     gaps = []
-    for day in one:
-        position = bisect_left(other, day)
-        gaps += [abs(day - neighbour) for neighbour in other[max(0, position - 1) : position + 1]]
+    for day in first:
+        position = bisect_left(second, day)
+        gaps += [abs(day - neighbour) for neighbour in second[max(0, position - 1) : position + 1]]
     return min(gaps)
 
 
@@ -345,5 +347,5 @@ def _representative_title(merged: list[_MergedArticle], items: Sequence[Article]
     return display_title(*min(matching)) if matching else best.title
 
 
-def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other) if one & other else 0.0
+def _jaccard(first: frozenset[str], second: frozenset[str]) -> float:
+    return len(first & second) / len(first | second) if first & second else 0.0

@@ -53,7 +53,7 @@ def find_changed_figures(old: StoryCluster, new: StoryCluster) -> Iterator[tuple
             yield _figure_record(old_figures[-1], old), _figure_record(new_figures[-1], new)
 
 
-def precompute_figures(item: Article) -> None:
+def warm_figure_cache(item: Article) -> None:
     """Fill the cache with the figures of an article before its story is compared."""
     find_mentions(_article_text(item))
 
@@ -70,18 +70,18 @@ def _story_figures(story: StoryCluster, age: str = "") -> Iterator[SourcedFigure
         yield from find_figures(origin, _article_text(item), (age, index))
 
 
-def _similarity(one: SourcedFigure, other: SourcedFigure) -> float:
+def _similarity(first: SourcedFigure, second: SourcedFigure) -> float:
     """Return the overlap of the words around two figures, 0 if they are of different quantities."""
-    if not is_same_quantity_in_story(one.mention, other.mention, (one.folded_text, other.folded_text)):
+    if not is_same_quantity_in_story(first.mention, second.mention, (first.folded_text, second.folded_text)):
         return 0.0
-    return (1 + len(one.context_words & other.context_words)) / (1 + len(one.context_words | other.context_words))
+    return (1 + len(first.context_words & second.context_words)) / (1 + len(first.context_words | second.context_words))
 
 
-def _value_order(one: SourcedFigure) -> tuple[tuple[float, ...], tuple[str | int, ...]]:
-    return one.sort_key, one.position
+def _value_order(figure: SourcedFigure) -> tuple[tuple[float, ...], tuple[str | int, ...]]:
+    return figure.sort_key, figure.position
 
 
-def _figure_record(one: SourcedFigure, story: StoryCluster) -> Figure:
-    item = story.articles[int(one.position[1])]
+def _figure_record(figure: SourcedFigure, story: StoryCluster) -> Figure:
+    item = story.articles[int(figure.position[1])]
     evidence_ids = (*item.evidence_ids, "")
-    return Figure(text=one.mention.text, clause=one.clause, outlet=article_outlet(item), evidence=evidence_ids[0])
+    return Figure(text=figure.mention.text, clause=figure.clause, outlet=article_outlet(item), evidence=evidence_ids[0])

@@ -64,14 +64,14 @@ def count_independent(items: Sequence[Article], outlets: Sequence[str]) -> int:
         return 1
     origin = list(range(len(items)))
 
-    def root(at: int) -> int:
-        while origin[at] != at:
-            at = origin[at]
-        return at
+    def root(index: int) -> int:
+        while origin[index] != index:
+            index = origin[index]
+        return index
 
-    first_by_mark: dict[tuple[str, str], int] = {}
+    first_by_key: dict[tuple[str, str], int] = {}
     texts: list[tuple[int, frozenset[int]]] = []
-    for at, (item, outlet) in enumerate(zip(items, outlets, strict=True)):
+    for index, (item, outlet) in enumerate(zip(items, outlets, strict=True)):
         own_shingles = shingles(item.text[:MAX_COMPARED_CHARS])
         keys = [("agency", find_agency(item)), ("outlet", to_simplified(outlet).lower())]
         headline = title_key(strip_outlet(item.title[:300], item.outlet))
@@ -79,12 +79,12 @@ def count_independent(items: Sequence[Article], outlets: Sequence[str]) -> int:
             keys.append(("headline", headline))
         for key in keys:
             if key[1]:
-                origin[root(at)] = root(first_by_mark.setdefault(key, at))
+                origin[root(index)] = root(first_by_key.setdefault(key, index))
         if own_shingles:
             for other, other_shingles in texts[:MAX_COMPARED_ORIGINS]:
                 if is_near_duplicate(own_shingles, other_shingles):
-                    origin[root(at)] = root(other)
+                    origin[root(index)] = root(other)
                     break
             else:
-                texts.append((at, own_shingles))
-    return len({root(at) for at in range(len(items))})
+                texts.append((index, own_shingles))
+    return len({root(index) for index in range(len(items))})

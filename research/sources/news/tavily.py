@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from research.core.events import EventEmitter, UsageRecorded
+from research.core.json_values import keep_objects
 from research.core.records import Picture, Readiness
-from research.http.sanitize import MAX_SNIPPET_CHARS, keep_objects, tidy_text, truncate_text
+from research.http.sanitize import MAX_SNIPPET_CHARS, tidy_text, truncate_text
 from research.http.tavily import MAX_QUERY_CHARS, TavilyClient
 from research.sources.news.article import MAX_TITLE_CHARS, Article, parse_web_address, url_host
 from research.sources.news.notes import make_note
@@ -54,7 +55,7 @@ class TavilyNews:
         now = self._clock()
         window = request.time_window(now)
         rows = keep_objects(response.get("results"))
-        articles = [article.with_window_check(window) for row in rows if (article := _parse_article(row, now))]
+        articles = [article.with_window(window) for row in rows if (article := _parse_article(row, now))]
         notes = [] if sent_query == query else [make_note("shortened", count=len(sent_query))]
         if dropped_count := len(rows) - len(articles):
             notes.append(make_note("no address", count=dropped_count, all=len(rows)))

@@ -13,23 +13,23 @@ def _build_retriever(dependencies: Dependencies) -> Retriever:
 
     settings = dependencies.settings
 
-    def client(base_url: str) -> ServiceClient:
+    def make_client(base_url: str) -> ServiceClient:
         return ServiceClient(base_url, timeout_seconds=settings.search_timeout / 2, contact=settings.contact)
 
     return PaperRetriever(
         [
             openalex.OpenAlex(
-                client(settings.openalex_url or openalex.BASE_URL),
+                make_client(settings.openalex_url or openalex.BASE_URL),
                 settings.openalex_key.get_secret_value(),
             ),
-            crossref.Crossref(client(settings.crossref_url or crossref.BASE_URL)),
-            arxiv.ArXiv(client(settings.arxiv_url or arxiv.BASE_URL)),
-            pubmed.PubMed(client(settings.pubmed_url or pubmed.BASE_URL)),
+            crossref.Crossref(make_client(settings.crossref_url or crossref.BASE_URL)),
+            arxiv.ArXiv(make_client(settings.arxiv_url or arxiv.BASE_URL)),
+            pubmed.PubMed(make_client(settings.pubmed_url or pubmed.BASE_URL)),
         ],
         is_enabled=settings.open_sources,
         max_results=settings.results_per_search,
         timeout_seconds=settings.search_timeout,
-        domain_verdicts=settings.domain_statuses,
+        domain_statuses=settings.domain_statuses,
         clock=dependencies.clock,
     )
 

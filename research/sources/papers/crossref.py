@@ -9,11 +9,13 @@ api_format.md.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from typing import Any
 
 from research.core.events import EventEmitter
+from research.core.json_values import as_object, keep_objects
 from research.core.records import Author, PublicationNotice
-from research.http.sanitize import as_object, keep_objects, remove_control_characters, truncate_text
+from research.http.sanitize import remove_control_characters, truncate_text
 from research.sources.papers.provider import MAX_QUERY_CHARS, PaperProvider, require_rows
 from research.sources.papers.work import (
     MAX_AUTHORS,
@@ -44,8 +46,8 @@ class Crossref(PaperProvider):
             "rows": str(limit),
             "mailto": self._client.contact,
         }
-        answer = await self._client.get_json("Crossref", "/works", parameters)
-        rows = require_rows(as_object(answer.get("message")).get("items"), "Crossref")[: 2 * limit]
+        body = await self._client.get_json("Crossref", "/works", parameters)
+        rows = require_rows(as_object(body.get("message")).get("items"), "Crossref")[: 2 * limit]
         return [work for row in rows if (work := _parse_work(row))][:limit]
 
 
@@ -93,7 +95,7 @@ def _parse_author(row: dict[str, Any]) -> Author:
     return Author(name=parse_name(row.get("name")))
 
 
-def _parse_date(value: object) -> Any:
+def _parse_date(value: object) -> tuple[int | None, date | None]:
     parts = _first_item(as_object(value).get("date-parts"))
     return parse_date_parts(parts if isinstance(parts, list) else [])
 

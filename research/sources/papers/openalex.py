@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from research.core.events import EventEmitter
+from research.core.json_values import as_object, keep_objects
 from research.core.records import Author
 from research.http.client import ServiceClient
-from research.http.sanitize import MAX_SNIPPET_CHARS, as_object, keep_objects, remove_control_characters, truncate_text
+from research.http.sanitize import MAX_SNIPPET_CHARS, remove_control_characters, truncate_text
 from research.sources.papers.provider import PaperProvider, extract_terms, require_rows
 from research.sources.papers.work import (
     MAX_AUTHORS,
@@ -53,8 +54,8 @@ class OpenAlex(PaperProvider):
             "mailto": self._client.contact,
             "api_key": self._key,
         }
-        answer = await self._client.get_json("OpenAlex", "/works", parameters)
-        rows = require_rows(answer.get("results"), "OpenAlex")[: 2 * limit]
+        body = await self._client.get_json("OpenAlex", "/works", parameters)
+        rows = require_rows(body.get("results"), "OpenAlex")[: 2 * limit]
         return [work for row in rows if (work := _parse_work(row))][:limit]
 
 

@@ -1,4 +1,4 @@
-"""Interface and shared query functions of the paper services."""
+"""Base class and shared functions of the clients of paper catalogues."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from research.core.errors import ServiceError
 from research.core.events import EventEmitter
+from research.core.json_values import keep_objects
 from research.core.text.tokenizer import word_weights
 from research.http.client import ServiceClient
-from research.http.sanitize import keep_objects
 from research.sources.papers.work import Work
 
 MAX_QUERY_CHARS = 300
@@ -21,7 +21,7 @@ _SHORT_TERM_PATTERN = re.compile(r"\d|[B-HJ-Z]")  # vitamin D, type 2
 
 
 class PaperProvider:
-    """A catalogue of scholarly works, searched through a client that it owns."""
+    """Base class of the clients of catalogues. It owns the HTTP client that it uses."""
 
     name: str  # one of openalex, crossref, arxiv, pubmed
 

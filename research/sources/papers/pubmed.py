@@ -6,6 +6,7 @@ allowed. Formats: https://www.ncbi.nlm.nih.gov/books/NBK25499, https://dtd.nlm.n
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 from research.core.errors import ServiceError
@@ -48,13 +49,13 @@ class PubMed(PaperProvider):
         common = {"db": "pubmed", "tool": "sightline", "email": self._client.contact}
         parameters = {"term": " ".join(terms), "retmax": str(limit), "retmode": "json", "sort": "relevance"}
         await self._rate_limiter.acquire(self.name, emit, MAX_QUEUE_SECONDS)
-        answer = await self._client.get_json("PubMed", f"{_EUTILS_PATH}/esearch.fcgi", common | parameters)
-        result = answer.get("esearchresult")
+        body = await self._client.get_json("PubMed", f"{_EUTILS_PATH}/esearch.fcgi", common | parameters)
+        result = body.get("esearchresult")
         if not isinstance(result, dict):
             raise ServiceError("malformed", "PubMed: the JSON has no result", hint="endpoint")
         if error := remove_control_characters(result.get("ERROR")):
             raise ServiceError("refused", f"PubMed: {error}")
-        ids = [record for record in _as_list(result.get("idlist")) if isinstance(record, str) and record.isdecimal()]
+        ids = [pmid for pmid in _as_list(result.get("idlist")) if isinstance(pmid, str) and pmid.isdecimal()]
         if not ids:
             return []
         await self._rate_limiter.acquire(self.name, emit, MAX_QUEUE_SECONDS)
@@ -69,9 +70,9 @@ class PubMed(PaperProvider):
 
 def _parse_work(record: Any) -> Work | None:
     article = record.find("MedlineCitation/Article")
-    number = (record.findtext("MedlineCitation/PMID") or "").strip()
+    pmid = (record.findtext("MedlineCitation/PMID") or "").strip()
     title, notice = parse_title(_inner_text(article.find("ArticleTitle")) if article is not None else "")
-    if not title or not number.isdecimal():
+    if not title or not pmid.isdecimal():
         return None
     ids = {
         element.get("IdType"): (element.text or "").strip()
@@ -90,7 +91,7 @@ def _parse_work(record: Any) -> Work | None:
         title=title,
         provider=PubMed.name,
         doi=next(filter(None, dois), ""),
-        page_url=f"https://pubmed.ncbi.nlm.nih.gov/{number}/",
+        page_url=f"https://pubmed.ncbi.nlm.nih.gov/{pmid}/",
         full_text_url=f"https://pmc.ncbi.nlm.nih.gov/articles/{pmc_id}/" if pmc_id[3:].isdecimal() else "",
         abstract=_parse_abstract(article),
         authors=tuple(_parse_authors(article)),
@@ -102,8 +103,8 @@ def _parse_work(record: Any) -> Work | None:
     )
 
 
-def _parse_published(article: Any) -> Any:
-    """Return the year and, if known, the date of online publication, else of the issue."""
+def _parse_published(article: Any) -> tuple[int | None, date | None]:
+    """Return the year and, if known, the date of the issue or, without one, of online publication."""
     online, issue = article.find("ArticleDate"), article.find("Journal/JournalIssue/PubDate")
     for element in (issue, online):
         if element is None:
@@ -137,7 +138,7 @@ def _parse_authors(article: Any) -> list[Author]:
         given = parse_name(element.findtext("ForeName") or element.findtext("Initials"))
         name = parse_name(_inner_text(element.find("CollectiveName")))
         authors.append(Author(family=family, given=given) if family else Author(name=name))
-    return [element for element in authors if element.display_name]
+    return [author for author in authors if author.display_name]
 
 
 def _inner_text(element: Any) -> str:

@@ -18,19 +18,17 @@ from research.core.events import EventEmitter
 from research.core.records import Failure, Finding, Readiness, Task
 from research.http.failover import failed_finding
 from research.http.sanitize import tidy_text
-from research.sources.base import OPEN_SOURCES_SETTING
+from research.sources.base import OPEN_SOURCES_SETTING, SEARCH_TIMEOUT_FRACTION, configured_readiness
 from research.sources.domain_ranking import apply_domain_rules
 from research.sources.papers.provider import PaperProvider
 from research.sources.papers.work import Work, merge_works, work_evidence
+from research.sources.provider_retriever import ProviderRetriever
 
-TIMEOUT_FRACTION = 0.95  # of the search deadline, so that a search ends in time and keeps its results
 
-
-class PaperRetriever:
+class PaperRetriever(ProviderRetriever[PaperProvider]):
     """Searches several catalogues of scholarly works."""
 
     name = "papers"
-    max_sequential_calls = 1
 
     def __init__(
         self,
@@ -39,29 +37,26 @@ class PaperRetriever:
         is_enabled: bool,
         max_results: int,
         timeout_seconds: float,
-        domain_verdicts: Mapping[str, DomainStatus] | None = None,
+        domain_statuses: Mapping[str, DomainStatus] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """`max_results` limits the merged results; `timeout_seconds` is the deadline of a whole
         search."""
-        self._providers = tuple(providers)
+        super().__init__(providers, timeout_seconds=timeout_seconds, domain_statuses=domain_statuses, clock=clock)
         self._is_enabled = is_enabled
         self._max_results = max_results
-        self._timeout_seconds = timeout_seconds
-        self._domain_verdicts = domain_verdicts or {}
-        self._clock = clock
 
     def readiness(self) -> Readiness:
-        if self._is_enabled:
-            return Readiness(state="live", detail=", ".join(provider.name for provider in self._providers))
-        return Readiness(state="missing", detail=OPEN_SOURCES_SETTING)
+        return configured_readiness(
+            self._is_enabled, OPEN_SOURCES_SETTING, ", ".join(provider.name for provider in self._providers)
+        )
 
     async def search(self, task: Task, emit: EventEmitter) -> Finding:
         if not self._is_enabled:
             raise ServiceError("no key", f"scholarly works are searched only with {OPEN_SOURCES_SETTING}=on")
         started, start_time = self._clock(), time.monotonic()
         query = tidy_text(task.query)
-        results = await asyncio.gather(*(self._search_provider(result, query, emit) for result in self._providers))
+        results = await asyncio.gather(*(self._search_provider(provider, query, emit) for provider in self._providers))
         failures = [result for result in results if isinstance(result, Failure)]
         if len(failures) == len(results):
             return failed_finding(task, started, failures)
@@ -69,7 +64,7 @@ class PaperRetriever:
         for work in merge_works(result for result in results if not isinstance(result, Failure)):
             if item := work_evidence(work, started):
                 registry.add(item)
-        items, avoided_count = apply_domain_rules(tuple(registry), self._domain_verdicts)
+        items, avoided_count = apply_domain_rules(tuple(registry), self._domain_statuses)
         return Finding(
             task=task,
             evidence=items[: self._max_results],
@@ -80,12 +75,8 @@ class PaperRetriever:
             failures=tuple(failures),
         )
 
-    async def close(self) -> None:
-        for service in self._providers:
-            await service.close()
-
     async def _search_provider(self, provider: PaperProvider, query: str, emit: EventEmitter) -> list[Work] | Failure:
-        seconds = self._timeout_seconds * TIMEOUT_FRACTION
+        seconds = self._timeout_seconds * SEARCH_TIMEOUT_FRACTION
         try:
             async with deadline(seconds):
                 return await provider.search(query, self._max_results, emit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Any, cast, get_args
 from urllib.parse import quote
 
@@ -21,11 +21,11 @@ from research.core.records import (
     fingerprint,
     normalise_query,
 )
+from research.core.text.publication_dates import FUTURE_TOLERANCE
 from research.core.urls import canonical_url
 from research.http.sanitize import MAX_SNIPPET_CHARS, remove_control_characters, strip_html, tidy_text, truncate_text
 
 EVIDENCE_KIND: EvidenceKind = "paper"
-MAX_DATE_AHEAD = timedelta(days=1)  # it may be tomorrow in another time zone
 MAX_TITLE_CHARS = 500
 MAX_NAME_CHARS = 120  # of an author or a venue
 MAX_AUTHORS = 100  # of one work
@@ -161,14 +161,14 @@ def merge_works(result_lists: Iterable[Sequence[Work]]) -> list[Work]:
     return [_apply_notices(_merge_group(groups[n]), groups[n], notices) for n in order]
 
 
-def _is_same_work(one: Work, other: Work) -> bool:
-    if one.doi and one.doi == other.doi:
+def _is_same_work(first: Work, second: Work) -> bool:
+    if first.doi and first.doi == second.doi:
         return True
-    is_similar = normalise_query(one.title) == normalise_query(other.title) and one.year == other.year
-    if not is_similar or not one.title or one.year is None:
+    is_similar = normalise_query(first.title) == normalise_query(second.title) and first.year == second.year
+    if not is_similar or not first.title or first.year is None:
         return False
-    return not (one.doi and other.doi) or (
-        len(_first_author_surname(one)) > 0 and _first_author_surname(one) == _first_author_surname(other)
+    return not (first.doi and second.doi) or (
+        len(_first_author_surname(first)) > 0 and _first_author_surname(first) == _first_author_surname(second)
     )
 
 
@@ -209,16 +209,12 @@ def _merge_group(group: Sequence[Work]) -> Work:
 
 def _first_non_empty(values: Iterable[Any]) -> Any:
     """Return the first non-empty value, else the last value."""
-    last = None
-    for value in values:
-        last = value
-        if value:
-            break
-    return last
+    values = list(values)
+    return next(filter(None, values), values[-1])
 
 
 def _apply_notices(work: Work, group: Sequence[Work], notices: Iterable[tuple[str, PublicationNotice]]) -> Work:
-    dois = {one.doi for one in group if one.doi}
+    dois = {member.doi for member in group if member.doi}
     return replace(work, notice=most_severe([work.notice, *(n for doi, n in notices if doi in dois)]))
 
 
@@ -237,7 +233,7 @@ def work_evidence(work: Work, retrieved: datetime) -> Evidence | None:
         further_url=full if full != url else "",
         language=work.language,
         retrieved=retrieved,
-        published=work.published if work.published and work.published <= retrieved.date() + MAX_DATE_AHEAD else None,
+        published=work.published if work.published and work.published <= retrieved.date() + FUTURE_TOLERANCE else None,
         passages=(Passage(id=fingerprint(url, text), text=text, end=len(text)),),
         paper=Paper(
             authors=work.authors,

@@ -16,11 +16,11 @@ import httpx
 
 from research.core.coordinates import amap_coordinate_system
 from research.core.errors import ServiceError, connection_hint, error_from_status, register_secrets
+from research.core.json_values import as_object, keep_objects
 from research.core.records import FailureHint, FailureReason
 from research.http.lazy_client import LazyClient
-from research.http.sanitize import as_object, keep_objects
 from research.sources.places import kinds
-from research.sources.places.tool_responses import MAX_PHOTOS, as_integer, as_number, as_text, parse_degrees
+from research.sources.places.tool_responses import MAX_PHOTOS, as_integer, as_number, as_text, parse_lng_lat
 from research.sources.places.tools import RoutingMode
 
 BASE_URL = "https://restapi.amap.com"
@@ -196,7 +196,7 @@ class AmapBackend:
         """
         try:
             async with asyncio.timeout(self._timeout_seconds):
-                return await self._client.get().get(f"{self._base_url}/{path}", params=parameters)
+                return await self._client.open().get(f"{self._base_url}/{path}", params=parameters)
         except (TimeoutError, httpx.TimeoutException):
             text = f"Amap: no answer within {self._timeout_seconds:g} s"
             failure = ServiceError("timeout", text, is_retryable=True)
@@ -228,20 +228,20 @@ def _parse_body(response: httpx.Response) -> dict[str, Any]:
         ServiceError: the body is not Amap's JSON, or contains an error code.
     """
     try:
-        body = response.json()
+        parsed = response.json()
     except (ValueError, RecursionError):
-        body = None
-    answer = as_object(body)
-    if "errcode" in answer:  # version 4 of the API
-        succeeded, code, info = as_text(answer["errcode"]) == "0", answer["errcode"], answer.get("errmsg")
-    elif "status" in answer:
-        succeeded, code, info = as_text(answer["status"]) == "1", answer.get("infocode"), answer.get("info")
+        parsed = None
+    body = as_object(parsed)
+    if "errcode" in body:  # version 4 of the API
+        succeeded, code, info = as_text(body["errcode"]) == "0", body["errcode"], body.get("errmsg")
+    elif "status" in body:
+        succeeded, code, info = as_text(body["status"]) == "1", body.get("infocode"), body.get("info")
     else:
         text = f"Amap: HTTP {response.status_code} without the JSON asked for"
         raise ServiceError("malformed", text, hint="endpoint")
     if not succeeded:
         raise _service_error(as_text(code), as_text(info))
-    return answer
+    return body
 
 
 def _service_error(code: str, info: str) -> ServiceError:
@@ -317,7 +317,7 @@ def _parse_area(row: Mapping[str, Any]) -> dict[str, Any]:
 def _parse_location(row: Mapping[str, Any]) -> str:
     """Return the point of a row as "lng,lat", or "" if it has no valid point."""
     text = as_text(row.get("location"))
-    return text if parse_degrees(text) else ""
+    return text if parse_lng_lat(text) else ""
 
 
 _NUMERIC_FIELDS = frozenset({"distance", "duration", "walking_distance", "tolls", "toll_distance"})

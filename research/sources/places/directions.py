@@ -6,16 +6,16 @@ each step has an instruction. Lines are converted to WGS-84 here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from math import ceil
-from typing import Any
+from typing import Any, Literal
 
 from research.core.coordinates import CoordinateSystem, Point, to_wgs84
-from research.http.sanitize import keep_objects
+from research.core.json_values import keep_objects
 from research.sources.places.service import MapTools, ToolResult
-from research.sources.places.tool_responses import as_integer, as_text, format_point, parse_degrees, parse_gcj02
+from research.sources.places.tool_responses import as_integer, as_text, format_gcj02, parse_gcj02, parse_lng_lat
 from research.sources.places.tools import RoutingMode
 
 TOOL_BY_MODE = {
@@ -50,30 +50,35 @@ class ParsedRoute:
 
 
 async def fetch_directions(
-    tools: MapTools, start: Point, end: Point, mode: RoutingMode, cities: tuple[str, str]
+    tools: MapTools, start: Point, end: Point, mode: RoutingMode, cities: tuple[str, str] = ("", "")
 ) -> ToolResult:
     """Request directions between two WGS-84 points.
 
-    `cities` are the cities of the two ends, which only public transport needs.
+    `cities` are the cities of the start and the end, which only public transport needs.
 
     Raises:
         ServiceError: there is no route, or the service does not respond.
     """
-    arguments = {"origin": format_point(start), "destination": format_point(end)}
+    arguments = {"origin": format_gcj02(start), "destination": format_gcj02(end)}
     if mode == "transit":
         arguments |= dict(zip(("city", "cityd"), cities, strict=True))
     return await tools.call(TOOL_BY_MODE[mode], **arguments)
 
 
-async def measure_distances(tools: MapTools, origins: str, destination: str, mode: str) -> ToolResult:
-    """Measure the distance from each of several points, separated by "|", to one destination.
-
-    Points are in the form of `format_point`; `mode` is a key of `DISTANCE_TYPES`.
+async def measure_distances(
+    tools: MapTools, origins: Iterable[Point], destination: Point, mode: Literal["straight", "driving", "walking"]
+) -> ToolResult:
+    """Measure the distance from each of several WGS-84 points to one destination.
 
     Raises:
         ServiceError: the distances cannot be measured.
     """
-    return await tools.call("maps_distance", origins=origins, destination=destination, type=DISTANCE_TYPES[mode])
+    return await tools.call(
+        "maps_distance",
+        origins="|".join(map(format_gcj02, origins)),
+        destination=format_gcj02(destination),
+        type=DISTANCE_TYPES[mode],
+    )
 
 
 def endpoints(result: ToolResult) -> tuple[Point, Point]:
@@ -82,13 +87,13 @@ def endpoints(result: ToolResult) -> tuple[Point, Point]:
     return start, end
 
 
-def parse_route(answer: Mapping[str, Any]) -> ParsedRoute | None:
-    """Return the first route of a result that has a duration, or None."""
-    body = answer
+def parse_route(body: Mapping[str, Any]) -> ParsedRoute | None:
+    """Parse the body of a result. Return its first route with a duration, or None."""
+    route = body
     for name in ("route", "data"):
-        body = body[name] if isinstance(body.get(name), Mapping) else body
-    system: CoordinateSystem = "wgs84" if as_text(answer.get("crs")) == "wgs84" else "gcj02"
-    for row in (*keep_objects(body.get("paths")), *keep_objects(body.get("transits"))):
+        route = route[name] if isinstance(route.get(name), Mapping) else route
+    system: CoordinateSystem = "wgs84" if as_text(body.get("crs")) == "wgs84" else "gcj02"
+    for row in (*keep_objects(route.get("paths")), *keep_objects(route.get("transits"))):
         seconds = as_integer(row.get("duration"))
         if seconds is None:
             continue
@@ -98,7 +103,7 @@ def parse_route(answer: Mapping[str, Any]) -> ParsedRoute | None:
         metres = as_integer(row.get("distance"))
         line = _thin_line([point for _, lines in parts for point in _parse_line(lines, system)])
         steps = tuple(step for step, _ in parts if step.text or step.transit_line or step.metres)
-        return ParsedRoute(seconds, total or None if metres is None else metres, steps, line)
+        return ParsedRoute(seconds, (total or None) if metres is None else metres, steps, line)
     return None
 
 
@@ -132,7 +137,7 @@ def _stop_name(value: object) -> str:
 def _parse_line(texts: list[str], system: CoordinateSystem) -> Iterator[Point]:
     """Yield the WGS-84 points of polylines "lng,lat;lng,lat", skipping invalid ones."""
     for part in ";".join(texts).split(";"):
-        if degrees := parse_degrees(part):
+        if degrees := parse_lng_lat(part):
             point = to_wgs84(degrees, system)
             yield Point(round(point.lng, 6), round(point.lat, 6))
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from research.citations.registry import evidence_id
-from research.core.coordinates import Point, to_gcj02
+from research.core.coordinates import Point, format_distance, to_gcj02
 from research.core.i18n import message, translator
 from research.core.records import (
     ATTRIBUTIONS,
@@ -30,12 +30,18 @@ from research.core.records import (
     Span,
     fingerprint,
 )
-from research.core.text.tokenizer import format_distance, has_han
+from research.core.text.tokenizer import has_han
 from research.sources.places import osm
 from research.sources.places.directions import DISTANCE_TYPES, TOOL_BY_MODE, ParsedRoute, endpoints, parse_route
 from research.sources.places.place_search import PlaceSearchResult, empty_sample_message
 from research.sources.places.service import ToolResult
-from research.sources.places.tool_responses import parse_distances, parse_forecasts, parse_gcj02
+from research.sources.places.tool_responses import (
+    parse_distances,
+    parse_forecasts,
+    parse_gcj02,
+    place_point,
+    point_label,
+)
 
 EVIDENCE_KIND: EvidenceKind = "place"
 _AMAP_ID = re.compile(r"[A-Z0-9]{8,12}")
@@ -198,7 +204,7 @@ def build_fact_evidence(
         point_key(to_gcj02(area.point)): str(item.arguments["address"]) for item in results for area in item.areas[:1]
     }
     known = (*(place for item in results for place in item.places), *places)
-    names |= {point_key(to_gcj02(Point(p.lng, p.lat))): p.name for p in known}
+    names |= {point_key(to_gcj02(place_point(p))): p.name for p in known}
     for item in results:
         for fact in _extract_facts(item, names, language):
             arguments = json.dumps(dict(item.arguments), sort_keys=True)
@@ -341,13 +347,12 @@ def to_minutes(seconds: int) -> int:
 def _point_name(location: str, names: Mapping[str, str]) -> str:
     """Return the name of the place at a point "lng,lat" in GCJ-02, or its WGS-84 coordinates."""
     point = parse_gcj02(location)
-    known = names.get(point_key(to_gcj02(point)))
-    return known or f"{point.lat:.5f}, {point.lng:.5f}"
+    return names.get(point_key(to_gcj02(point))) or point_label(point)
 
 
 def point_key(point: Point) -> str:
-    """Return a key for a point, exact to about ten metres.
+    """Return a key that points within about ten metres of each other share.
 
-    The point is first rounded to six decimals, the precision of tool arguments.
+    Points in tool arguments have six decimals, so any other point is rounded to six first.
     """
     return f"{round(point.lng, 6):.4f},{round(point.lat, 6):.4f}"

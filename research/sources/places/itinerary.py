@@ -2,48 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
-from research.core.coordinates import Point, distance_metres
+from research.core.coordinates import distance_metres
 from research.core.errors import ServiceError
 from research.core.records import DistanceMatrix, Itinerary, Place, Route
 from research.sources.places.directions import fetch_directions, measure_distances, parse_route
 from research.sources.places.service import MapTools
-from research.sources.places.tool_responses import format_point, parse_distances
+from research.sources.places.tool_responses import parse_distances, place_point
 
 MAX_WALK_METRES = 3_000  # in a straight line
 MeasuredMode = Literal["walking", "driving"]
-DistanceFunction = Callable[[int, int], float]
 
 
 async def build_itinerary(tools: MapTools, places: Sequence[Place]) -> Itinerary:
     """Return places in visiting order, starting with the first, and the routes between them.
 
-    Each place is followed by the nearest of the rest. Where the map cannot measure, routes are
-    straight lines and `failure` gives the reason.
+    Each place is followed by the nearest of the rest. Routes that the map does not return are
+    straight lines, and `failure` gives the first reason.
     """
     if len(places) < 2:
         return Itinerary(places=tuple(places))
-    mode, failed = choose_mode(places), None
+    mode, first_error, metres = choose_mode(places), None, None
     try:
-        matrix = await measure_distance_matrix(tools, places)
+        metres = (await measure_distance_matrix(tools, places)).metres
     except ServiceError as error:
-        order, failed = order_by_nearest(places), error
-    else:
-        order = [places[n] for n in _nearest_order(len(places), lambda a, b: _or_infinity(matrix.metres[a][b]))]
+        first_error = error
+    order = order_by_nearest(places, metres)
     legs = []
-    for a, b in pairwise(order):
-        if failed and failed.reason != "empty":  # the rest would fail as well
-            legs.append(_straight_leg(a, b))
-            continue
-        try:
-            legs.append(await _build_leg(tools, a, b, mode))
-        except ServiceError as error:
-            failed = failed or error
-            legs.append(_straight_leg(a, b))
-    failure = failed.to_failure("search", "places") if failed else None
+    for start, end in pairwise(order):
+        leg = _straight_leg(start, end)
+        if first_error is None or first_error.reason == "empty":  # after any other error the rest would fail as well
+            try:
+                leg = await _fetch_leg(tools, start, end, mode)
+            except ServiceError as error:
+                first_error = first_error or error
+        legs.append(leg)
+    failure = first_error.to_failure("search", "places") if first_error else None
     return Itinerary(places=tuple(order), legs=tuple(legs), failure=failure)
 
 
@@ -59,8 +56,8 @@ async def measure_distance_matrix(tools: MapTools, places: Sequence[Place]) -> D
     mode = choose_mode(places)
     columns: list[list[tuple[int | None, int | None]]] = []
     for n, end in enumerate(places):
-        origins = "|".join(_format_place(place) for place in places if place is not end)
-        result = await measure_distances(tools, origins, _format_place(end), mode)
+        origins = [place_point(place) for place in places if place is not end]
+        result = await measure_distances(tools, origins, place_point(end), mode)
         distances = parse_distances(result.body)
         if len(distances) != len(places) - 1:
             raise ServiceError("empty", "Amap: not every way could be measured")
@@ -81,26 +78,28 @@ def choose_mode(places: Sequence[Place]) -> MeasuredMode:
     return "walking" if widest <= MAX_WALK_METRES else "driving"
 
 
-def order_by_nearest(places: Sequence[Place]) -> list[Place]:
-    """Return places in visiting order by straight-line distance."""
-    order = _nearest_order(len(places), lambda a, b: _straight_distance(places[a], places[b]))
-    return [places[n] for n in order]
+def order_by_nearest(places: Sequence[Place], metres: Sequence[Sequence[int | None]] | None = None) -> list[Place]:
+    """Return places in visiting order: the first, then always the nearest of the rest.
 
+    `metres` has the distances by the indexes of start and end, None if unknown; the default are
+    straight lines.
+    """
 
-def _nearest_order(count: int, distance: DistanceFunction) -> list[int]:
-    order, rest = [0][:count], list(range(1, count))
+    def distance(start: int, end: int) -> float:
+        if metres is None:
+            return _straight_distance(places[start], places[end])
+        measured = metres[start][end]
+        return float("inf") if measured is None else measured
+
+    order, rest = [*range(len(places))][:1], list(range(1, len(places)))
     while rest:
         order.append(min(rest, key=lambda n: distance(order[-1], n)))
         rest.remove(order[-1])
-    return order
+    return [places[n] for n in order]
 
 
-def _or_infinity(distance: int | None) -> float:
-    return float("inf") if distance is None else distance
-
-
-async def _build_leg(tools: MapTools, start: Place, end: Place, mode: MeasuredMode) -> Route:
-    result = await fetch_directions(tools, _place_point(start), _place_point(end), mode, ("", ""))
+async def _fetch_leg(tools: MapTools, start: Place, end: Place, mode: MeasuredMode) -> Route:
+    result = await fetch_directions(tools, place_point(start), place_point(end), mode)
     if (parsed := parse_route(result.body)) is None:
         raise ServiceError("empty", "Amap: no way between two of the places")
     return Route(
@@ -109,7 +108,7 @@ async def _build_leg(tools: MapTools, start: Place, end: Place, mode: MeasuredMo
         travel_mode=mode,
         metres=parsed.metres,
         seconds=parsed.seconds,
-        line=parsed.line or (_place_point(start), _place_point(end)),
+        line=parsed.line or (place_point(start), place_point(end)),
         straight_line=not parsed.line,
         steps=tuple(step.text for step in parsed.steps if step.text),
     )
@@ -121,18 +120,10 @@ def _straight_leg(start: Place, end: Place) -> Route:
         destination=end.name,
         travel_mode="straight",
         metres=round(_straight_distance(start, end)),
-        line=(_place_point(start), _place_point(end)),
+        line=(place_point(start), place_point(end)),
         straight_line=True,
     )
 
 
-def _straight_distance(a: Place, b: Place) -> float:
-    return distance_metres(_place_point(a), _place_point(b))
-
-
-def _place_point(place: Place) -> Point:
-    return Point(place.lng, place.lat)
-
-
-def _format_place(place: Place) -> str:
-    return format_point(_place_point(place))
+def _straight_distance(start: Place, end: Place) -> float:
+    return distance_metres(place_point(start), place_point(end))

@@ -29,12 +29,15 @@ class KeylessBackend:
     async def fetch_route(
         self, mode: RoutingMode, origin: str, destination: str, city: str = "", cityd: str = ""
     ) -> dict[str, Any]:
+        """Raise ServiceError: routes are not supported."""
         raise self._unsupported(_ROUTE_NAMES[mode])
 
     async def fetch_forecast(self, city: str) -> dict[str, Any]:
+        """Raise ServiceError: forecasts are not supported."""
         raise self._unsupported("weather forecasts")
 
     async def locate_ip(self, ip: str) -> dict[str, Any]:
+        """Raise ServiceError: locations of IP addresses are not supported."""
         raise self._unsupported("locations of IP addresses")
 
     async def measure_distances(self, origins: str, destination: str, type: str = "1") -> dict[str, Any]:

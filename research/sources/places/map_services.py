@@ -12,14 +12,19 @@ from research.core.coordinates import Point
 from research.core.errors import ServiceError
 from research.core.events import EventEmitter
 from research.core.records import Language, Place
-from research.sources.places import coverage
-from research.sources.places.place_search import UnknownPlaceError, clarification_error, is_outside_coverage
+from research.sources.places import amap_coverage
+from research.sources.places.place_search import (
+    PlaceOrPoint,
+    UnknownPlaceError,
+    clarification_error,
+    is_outside_coverage,
+)
 from research.sources.places.service import MapService, MapTools
-from research.sources.places.tool_responses import format_point
+from research.sources.places.tool_responses import format_gcj02, point_label
 
 
 class MapServices:
-    """The configured map services.
+    """The configured map services, each a `MapService`.
 
     `amap` is Amap, or the sample if no key is set; `osm` is None if OpenStreetMap is turned off.
     """
@@ -44,7 +49,7 @@ class MapServices:
             if service and not (service.is_offline or service.missing_setting)
         )
 
-    async def find_service(self, place: str | Point, language: Language, emit: EventEmitter) -> MapService:
+    async def find_service(self, place: PlaceOrPoint, language: Language, emit: EventEmitter) -> MapService:
         """Return the service that covers a named place or a WGS-84 point.
 
         Raises:
@@ -56,7 +61,7 @@ class MapServices:
             return self.amap  # its errors say that the sample does not contain the place
         if isinstance(place, Point):
             return await self._find_service_at(place, language, emit)
-        likelihood = coverage.outside_likelihood(place)
+        likelihood = amap_coverage.outside_likelihood(place)
         if self.osm is None:
             if likelihood == "surely":
                 raise clarification_error("uncovered", language, place=place)
@@ -86,17 +91,16 @@ class MapServices:
 
     async def _find_service_at(self, point: Point, language: Language, emit: EventEmitter) -> MapService:
         if self.osm is None:
-            if coverage.is_surely_outside(point):
-                name = f"{point.lat:.5f}, {point.lng:.5f}"
-                raise clarification_error("uncovered", language, place=name)
+            if amap_coverage.is_outside_china_box(point):
+                raise clarification_error("uncovered", language, place=point_label(point))
             return self.amap
-        if coverage.is_surely_outside(point):
+        if amap_coverage.is_outside_china_box(point):
             return self.osm
         try:
-            result = await self.osm.call_tool("maps_regeocode", {"location": format_point(point)}, emit, language)
+            result = await self.osm.call_tool("maps_regeocode", {"location": format_gcj02(point)}, emit, language)
         except ServiceError:
             return self.amap
-        return self.amap if coverage.is_covered(str(result.body.get("country_code") or "")) else self.osm
+        return self.amap if amap_coverage.is_covered(str(result.body.get("country_code") or "")) else self.osm
 
     def __iter__(self) -> Iterator[MapService]:
         yield self.amap

@@ -11,17 +11,16 @@ import json
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
+from research import data
 from research.core.coordinates import CoordinateSystem, Point, distance_metres
 from research.core.errors import ServiceError
 from research.core.records import Place
 from research.core.text.hanzi import to_simplified
 from research.sources.places.keyless_backend import KeylessBackend
-from research.sources.places.tool_responses import format_point, parse_places
+from research.sources.places.tool_responses import format_gcj02, parse_places
 
-TABLE_PATH = Path(__file__).resolve().parents[2] / "data" / "places.json"
 PAGE_SIZE = 25
 SAMPLE_RADIUS_METRES = 3_000  # radius around the first centre for `sample_places`
 ADDRESS_RADIUS_METRES = 500  # a point this close to an entry has its address
@@ -132,7 +131,7 @@ def sample_places() -> tuple[Place, ...]:
 
 @lru_cache(1)
 def _load_table() -> dict[str, Any]:
-    table: dict[str, Any] = json.loads(TABLE_PATH.read_text(encoding="utf-8"))
+    table: dict[str, Any] = json.loads(data.text("places.json"))
     return table
 
 
@@ -218,7 +217,7 @@ def _build_area(entry: dict[str, Any]) -> dict[str, Any]:
         "district": entry["district"],
         "adcode": entry["adcode"],
         "level": "热点商圈" if entry["typecode"] == "190000" else "兴趣点",
-        "location": format_point(_entry_point(entry)),
+        "location": format_gcj02(_entry_point(entry)),
         "crs": "gcj02",
     }
 
@@ -230,7 +229,7 @@ def _build_place(entry: dict[str, Any], distance: float | None = None) -> dict[s
         "name": entry["name"],
         "name_en": entry["name_en"],
         "address_en": entry["address_en"],
-        "location": format_point(_entry_point(entry)),
+        "location": format_gcj02(_entry_point(entry)),
         "crs": "gcj02",
         "type": entry["type"],
         "typecode": entry["typecode"],

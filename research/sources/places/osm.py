@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 from research.core.coordinates import CoordinateSystem, Point, distance_metres
 from research.core.errors import ServiceError
 from research.core.events import ignore_event
+from research.core.json_values import keep_objects
 from research.core.text.tokenizer import has_han
 from research.http.rate_limiter import RateLimiter
-from research.http.sanitize import keep_objects, remove_control_characters
-from research.sources.places import coverage, kinds
+from research.http.sanitize import remove_control_characters
+from research.sources.places import amap_coverage, kinds
 from research.sources.places.keyless_backend import KeylessBackend
-from research.sources.places.tool_responses import parse_degrees
+from research.sources.places.tool_responses import as_number, parse_lng_lat
 
 if TYPE_CHECKING:
     from research.core.settings import Settings
@@ -34,7 +35,7 @@ RATE_LIMITERS = RateLimiter(1.0, is_shared=True), RateLimiter(1.0, is_shared=Tru
 MAX_WAIT_SECONDS = 30.0  # wait for the rate limiter
 MAX_NAME_CHARS = 200  # of a name in a query
 MAX_AREAS = 5  # candidates for one name
-PAGE_SIZE = 25  # places in an answer
+PAGE_SIZE = 25  # places in a result
 MAX_ELEMENTS = 300  # in one response of Overpass
 MAX_QUERY_BYTES = 67_108_864  # memory of Overpass for one query
 MAX_CITY_RADIUS_METRES = 8_000  # maximum radius of a city around its centre
@@ -141,7 +142,7 @@ class OpenStreetMapBackend(KeylessBackend):
 
     async def _request_rows(self, path: str, parameters: dict[str, str]) -> list[dict[str, Any]]:
         await self._rate_limiters[0].acquire("Nominatim", ignore_event, MAX_WAIT_SECONDS)
-        rows = await self._nominatim.get_rows("Nominatim", path, parameters)
+        rows = await self._nominatim.get_json_list("Nominatim", path, parameters)
         return [row for row in rows if _has_location(row)]
 
     async def _locate_city(self, city: str) -> tuple[Point, int]:
@@ -160,12 +161,15 @@ class OpenStreetMapBackend(KeylessBackend):
     async def _search_circle(
         self, centre: Point, radius: int, words: list[str], extra_filter: str
     ) -> tuple[list[dict[str, Any]], bool]:
-        """Return places around a point by kind or name, and whether the result was truncated."""
+        """Return places around a point by kind or name, and whether the result was truncated.
+
+        `extra_filter` is a further condition in Overpass QL, such as `["wikidata"]`, or "".
+        """
         await self._rate_limiters[1].acquire("Overpass", ignore_event, MAX_WAIT_SECONDS)
         query = _build_query(centre, radius, words, extra_filter, round(self._timeout_seconds))
-        answer = await self._overpass.get_json("Overpass", "/api/interpreter", {"data": query})
-        elements = answer.get("elements")
-        remark = remove_control_characters(answer.get("remark"))
+        response = await self._overpass.get_json("Overpass", "/api/interpreter", {"data": query})
+        elements = response.get("elements")
+        remark = remove_control_characters(response.get("remark"))
         if not isinstance(elements, list):
             raise ServiceError("malformed", "Overpass: the JSON has no elements", hint="endpoint")
         if "timed out" in remark:
@@ -271,7 +275,7 @@ def _select_likely(areas: list[dict[str, Any]], address: str) -> list[dict[str, 
     minimum = MIN_RELATIVE_IMPORTANCE * max((row["importance"] for row in areas), default=0.0)
     likely = [row for row in areas if row["importance"] >= minimum]
     likely.sort(key=lambda row: row["level"] in ("国家", "省"))
-    if likely[:1] and likely[0]["level"] == "省" and coverage.is_foreign_city(address):
+    if likely[:1] and likely[0]["level"] == "省" and amap_coverage.is_foreign_city(address):
         likely[0]["level"] = "市"  # such as Tokyo, which is a prefecture
     distinct: list[dict[str, Any]] = []
     for row in likely:
@@ -281,7 +285,7 @@ def _select_likely(areas: list[dict[str, Any]], address: str) -> list[dict[str, 
 
 
 def _is_within(inner: Mapping[str, Any], outer: Mapping[str, Any]) -> bool:
-    box, point = outer["box"], parse_degrees(inner["location"])
+    box, point = outer["box"], parse_lng_lat(inner["location"])
     return bool(box and point and box[0] <= point.lng <= box[2] and box[1] <= point.lat <= box[3])
 
 
@@ -308,7 +312,7 @@ def _parse_element(row: Mapping[str, Any], centre: Point) -> dict[str, Any] | No
     if math.isnan(lng) or math.isnan(lat) or kind not in _ELEMENT_TYPES.values():
         return None
     point = Point(lng, lat)
-    place = _build_place(f"{kind[0].upper()}{number}", _as_tags(row.get("tags")), _format_point(point))
+    place = _build_place(f"{kind[0].upper()}{number}", _as_tags(row.get("tags")), _format_wgs84(point))
     is_useful = place["name"] or place["kinds"]
     return place | {"distance": round(distance_metres(centre, point))} if is_useful else None
 
@@ -379,10 +383,10 @@ def _has_location(row: Mapping[str, Any]) -> bool:
 
 
 def _row_location(row: Mapping[str, Any]) -> str:
-    return _format_point(Point(_as_number(row.get("lon")), _as_number(row.get("lat"))))
+    return _format_wgs84(Point(_as_number(row.get("lon")), _as_number(row.get("lat"))))
 
 
-def _format_point(point: Point) -> str:
+def _format_wgs84(point: Point) -> str:
     return f"{point.lng:.7f},{point.lat:.7f}"
 
 
@@ -400,11 +404,8 @@ def _as_text(value: object) -> str:
 
 def _as_number(value: object, default: float = math.nan) -> float:
     """Return a finite number, or the default."""
-    try:
-        number = float(_as_text(value))
-    except ValueError:
-        return default
-    return number if math.isfinite(number) else default
+    number = as_number(_as_text(value))
+    return default if number is None else number
 
 
 def _first_tag(tags: Mapping[str, str], *keys: str) -> str:

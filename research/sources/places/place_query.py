@@ -1,5 +1,4 @@
-"""Shared parts of the place query parsers: kinds of place, question frames, and the score of a
-reading.
+"""Shared parts of the place query parsers: purposes, question frames, and the score of a reading.
 
 The parts are independent of grammar: `questions_zh` and `questions_en` produce readings,
 `questions` chooses one.
@@ -7,9 +6,8 @@ The parts are independent of grammar: `questions_zh` and `questions_en` produce 
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Literal
@@ -26,7 +24,7 @@ _MAX_TRAVEL_SECONDS = 2 * 3600  # a longer duration is not a travel time, as in 
 
 _MOTION_VERB = r"(?:get|go|be|walk|drive|cycle|travel|reach|visit|see|take|come|head|the (?:way|road))\b"
 
-PlaceIntent = Literal["near", "where", "details", "way", "distance", "between", "route"]
+PlaceIntent = Literal["near", "where", "details", "route", "distance", "between", "itinerary"]
 RequestedMode = Literal["walking", "driving", "bicycling", "transit", ""]
 
 
@@ -36,10 +34,11 @@ class PlaceQuery:
 
     `intent` is one of: places of a kind around or in a place (near); the location of a place
     (where); its details, such as hours, phone or price (details); the route between two places
-    (way); their distance (distance); places between the two (between); an itinerary for a day
-    (route). `place` is the centre, the origin or the place in question; empty if the question names
-    none, which requires a follow-up question. `destination` is the second place. `stops` are the
-    places on an itinerary.
+    (route); their distance (distance); places between the two (between); an itinerary for a day
+    (itinerary). `place` is the centre, the origin or the place in question; empty if the question
+    names none, which requires a follow-up question. `purpose` is the phrase for the kind of place,
+    dish, activity or group of visitors to search for, and `keywords` are its search words.
+    `destination` is the second place. `stops` are the places on an itinerary.
     """
 
     place: str
@@ -71,13 +70,17 @@ class QuestionReading:
 
 @cache
 def _load_weights() -> tuple[float, Mapping[str, float]]:
-    fitted = json.loads(data.text("wishes.json"))
+    fitted = data.json_object("wishes.json")
     return fitted["bias"], fitted["weights"]
 
 
 @dataclass(frozen=True, slots=True)
 class PurposeMatch:
-    """A purpose and the span of the text that names it."""
+    """A purpose and the span of the text that names it.
+
+    A purpose is what a place is searched for: a kind of place, a dish, an activity ("swim"), or a
+    group of visitors ("for children").
+    """
 
     purpose: LexiconEntry
     start: int
@@ -85,7 +88,7 @@ class PurposeMatch:
 
 
 def list_purposes() -> tuple[LexiconEntry, ...]:
-    """Return the lexicon entries for things that can be searched for."""
+    """Return the lexicon entries of all purposes."""
     return lexicon_entries("venue", "named", "food", "deed", "for", "any")
 
 
@@ -117,6 +120,18 @@ def find_purposes(text: str, language: Language) -> list[PurposeMatch]:
     entries = ((m, by_word.get(re.sub(r"[\s-]+", " ", m[0].lower()))) for m in pattern.finditer(text))
     entries = ((m, p or by_word.get(m[0].lower())) for m, p in entries)
     return [PurposeMatch(purpose, m.start(), m.end()) for m, purpose in entries if purpose]
+
+
+def matched_text(text: str, matches: Sequence[PurposeMatch]) -> str:
+    """Return the part of a text from the first to the last match; "" without matches."""
+    return text[min(match.start for match in matches) : max(match.end for match in matches)] if matches else ""
+
+
+def mask_texts(text: str, known_texts: Iterable[str], mark: str) -> str:
+    """Replace each occurrence of the known texts by a mark, longer ones first."""
+    for known_text in sorted(filter(None, known_texts), key=len, reverse=True):
+        text = text.replace(known_text, mark)
+    return text
 
 
 def search_keywords(matches: Iterable[PurposeMatch]) -> tuple[str, ...]:
@@ -171,7 +186,10 @@ def _frame_patterns(language: Language) -> tuple[tuple[PlaceIntent, re.Pattern[s
 
 
 def match_frames(text: str, language: Language) -> Iterator[tuple[PlaceIntent, re.Match[str]]]:
-    """Yield the question frames that match a text, most reliable first."""
+    """Yield the intent and the match of each question frame that fits a text, most reliable first.
+
+    A frame is a pattern of a question in which the groups `a` and `b` are names of places.
+    """
     for intent, pattern in _frame_patterns(language):
         if match := pattern.search(text):
             yield intent, match

@@ -16,9 +16,9 @@ from research.core.errors import ServiceError
 from research.core.i18n import message
 from research.core.records import DistanceMatrix, Failure, Language, Place, SearchArea
 from research.core.text.hanzi import to_simplified
-from research.sources.places import coverage
+from research.sources.places import amap_coverage
 from research.sources.places.service import MapTools, ToolResult
-from research.sources.places.tool_responses import Area, as_number, as_text, format_point
+from research.sources.places.tool_responses import Area, as_number, as_text, format_gcj02, place_point, point_label
 
 DISTINCT_PLACE_METRES = 5_000  # results for one address this far apart are different places
 RADIUS_FACTORS = (2.5, 6.0)  # wider searches if nothing is within the radius
@@ -29,12 +29,15 @@ DEFAULT_KEYWORD = "景点"  # searched for if the query names nothing
 DEFAULT_RATING = 3.8  # assumed for a place without a rating
 
 
+PlaceOrPoint = str | Point  # the name of a place, or a point in WGS-84
+
+
 @dataclass(frozen=True)
 class PlaceSearchResult:
     """Result of a place search, best places first, with the tool results it is based on.
 
-    `facts_first` means that the tool results, such as a route, are the main result and places
-    accompany them. `is_complete` means that all available details of the places were requested.
+    Facts are routes, distances and forecasts in those results; with `facts_first` they are the
+    main result and the places accompany them. `is_complete` means that all available details of the places were requested.
     `circles` are the areas searched along a route.
     """
 
@@ -86,7 +89,7 @@ class UnknownPlaceError(ServiceError):
 
 
 def clarification_error(message_key: str, language: Language, **values: str) -> ServiceError:
-    """Return an error whose message requests a more exact place from the user."""
+    """Return an error that asks the user for a more exact place, with the message `look.KEY`."""
     return ServiceError("unclear", message(f"look.{message_key}", language, **values))
 
 
@@ -95,8 +98,10 @@ def empty_sample_message(language: Language) -> str:
     return message("look.offline none", language)
 
 
-async def search_places(tools: MapTools, place: str | Point, keywords: Sequence[str], radius: int) -> PlaceSearchResult:
-    """Search around a named place or a WGS-84 point, or in a city; `radius` is in metres.
+async def search_places(
+    tools: MapTools, place: PlaceOrPoint, keywords: Sequence[str], radius: int
+) -> PlaceSearchResult:
+    """Search around a place or, if it is a city, within it; `radius` is in metres.
 
     Raises:
         ServiceError: the service does not respond, or the place must be named more exactly.
@@ -117,14 +122,14 @@ async def search_places(tools: MapTools, place: str | Point, keywords: Sequence[
     return PlaceSearchResult(rank_places(result.places), centre, (*location.results, result))
 
 
-async def locate(tools: MapTools, place: str | Point) -> NamedPoint:
+async def locate(tools: MapTools, place: PlaceOrPoint) -> NamedPoint:
     """Return the point that a name denotes, by geocoding or else by a search for the name.
 
     Raises:
         ServiceError: the place is unknown or ambiguous, or the service does not respond.
     """
     if isinstance(place, Point):
-        return NamedPoint(f"{place.lat:.5f}, {place.lng:.5f}", place)
+        return NamedPoint(point_label(place), place)
     language = tools.language
     if not place.strip():
         raise clarification_error("where", language)
@@ -134,7 +139,9 @@ async def locate(tools: MapTools, place: str | Point) -> NamedPoint:
         if is_amap and is_outside_coverage(geocoded.areas):
             raise UnknownPlaceError("unclear", message("look.uncovered", language, place=place))
         # Amap ignores unknown parts of an address: 京都清水寺 becomes a temple in China.
-        foreign_name = coverage.find_foreign_name(place) if is_amap and coverage.outside_likelihood(place) else ""
+        foreign_name = (
+            amap_coverage.find_foreign_name(place) if is_amap and amap_coverage.outside_likelihood(place) else ""
+        )
         areas = [area for area in geocoded.areas if foreign_name in to_simplified(area.name)]
         if areas or tools.is_offline:
             area = choose_area(areas, place, language)
@@ -144,7 +151,7 @@ async def locate(tools: MapTools, place: str | Point) -> NamedPoint:
         if match is None:
             message_key = "look.uncovered" if foreign_name else "look.unknown"
             raise UnknownPlaceError("unclear", message(message_key, language, place=place))
-        return NamedPoint(match.name, Point(match.lng, match.lat), place=match, results=(result,))
+        return NamedPoint(match.name, place_point(match), place=match, results=(result,))
 
 
 def _fold_name(name: str) -> str:
@@ -160,13 +167,21 @@ def _has_name(place: Place, name: str) -> bool:
 
 
 async def find_place(tools: MapTools, place: str) -> PlaceSearchResult:
-    """Return a place with its point and address."""
+    """Return a place with its point and address.
+
+    Raises:
+        ServiceError: as in `locate`.
+    """
     location = await locate(tools, place)
     return PlaceSearchResult((location.to_place(),), None, location.results, is_complete=location.place is not None)
 
 
 async def find_place_details(tools: MapTools, place: str) -> PlaceSearchResult:
-    """Return a place by name with all details that the service has."""
+    """Return a place by name with all details that the service has.
+
+    Raises:
+        ServiceError: as in `locate`.
+    """
     if not place.strip():
         raise clarification_error("where", tools.language)
     with localise_errors(tools, place):
@@ -191,9 +206,18 @@ async def search_around(
 ) -> PlaceSearchResult:
     """Search around a WGS-84 point, and farther away only if nothing is found.
 
-    `radius` is in metres. Each wider search counts against the daily limit.
+    Args:
+        name: name of the point in the result; "" if it has none.
+        keywords: search words, separated by "|".
+        radius: metres.
+        results: earlier tool results that the result is also based on.
+        radius_factors: multiples of the radius for the wider searches, of which each counts
+            against the daily limit.
+
+    Raises:
+        ServiceError: the service does not respond.
     """
-    location = format_point(point)
+    location = format_gcj02(point)
     radii = [radius, *(min(50_000, round(radius * factor)) for factor in radius_factors)]
     for metres in dict.fromkeys(radii):
         result = await tools.call("maps_around_search", location=location, radius=str(metres), keywords=keywords)
@@ -225,7 +249,7 @@ def localise_errors(tools: MapTools, place: str) -> Iterator[None]:
 
 def is_outside_coverage(areas: Sequence[Area]) -> bool:
     """Return whether all candidates for an address are outside Amap's coverage."""
-    return bool(areas) and not any(coverage.is_covered(area.country, area.adcode) for area in areas)
+    return bool(areas) and not any(amap_coverage.is_covered(area.country, area.adcode) for area in areas)
 
 
 def choose_area(areas: Sequence[Area], place: str, language: Language) -> Area:

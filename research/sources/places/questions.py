@@ -36,8 +36,8 @@ __all__ = [
     "WITHIN_METRES",
     "PlaceQuery",
     "find_readings",
+    "keywords_of_text",
     "list_purposes",
-    "map_keywords",
     "parse_place_query",
 ]
 
@@ -65,8 +65,8 @@ def find_readings(question: str) -> Iterator[QuestionReading]:
     yield from find_in_language(text)
 
 
-def map_keywords(text: str) -> tuple[str, ...]:
-    """Return search keywords for a text; its own words if no table knows them."""
+def keywords_of_text(text: str) -> tuple[str, ...]:
+    """Return the search keywords of the purposes that a text names, else the words of the text."""
     text = to_simplified(text)
     purposes = find_purposes(text, "zh" if has_han(text) else "en")
     words = dict.fromkeys(word for word in re.split(r"[\s|,，、;；]+", text) if word)

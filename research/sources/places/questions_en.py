@@ -20,7 +20,9 @@ from research.sources.places.place_query import (
     PurposeMatch,
     QuestionReading,
     find_purposes,
+    mask_texts,
     match_frames,
+    matched_text,
     parse_mode,
     parse_radius,
     search_keywords,
@@ -35,7 +37,7 @@ _LOCATION_PREPOSITION = re.compile(
     r"|(?<![\w-])(?P<within>inside|within|in|at|on)\s+",
     re.I,
 )
-_NEAR_READER = re.compile(
+_NEAR_USER = re.compile(
     rf"(?<![\w-])(?:{word_pattern('en here').pattern}|within \d+ ?(?:{_DISTANCE_UNIT})(?: walk)?)"
     r"(?=\W*$|\W*(?:that|which|with|for|open|to|where|right|please|now|tonight|today|and)\b)",
     re.I,
@@ -131,7 +133,7 @@ def _read_frames(text: str) -> Iterator[QuestionReading]:
                 names[group] += f", {outer}" if outer[:1].isupper() else ""
         a, b = names["a"], names["b"]
         stops: tuple[str, ...] = ()
-        if intent == "route":
+        if intent == "itinerary":
             candidates = (m.group().removesuffix("'s") for m in _NAME.finditer(text))
             stops = tuple(n for n in dict.fromkeys(candidates) if n != a and not _DEMONYM.match(n))
             stops = tuple(s for n in stops for s in n.split(" and ") if not _DEMONYM.match(s))
@@ -140,16 +142,12 @@ def _read_frames(text: str) -> Iterator[QuestionReading]:
             continue
         kinds = find_purposes(text, "en") if intent == "between" else []
         kinds = [f for f in kinds if not text[f.start].isupper() or f.start == 0]
-        purpose = text[min(f.start for f in kinds) : max(f.end for f in kinds)] if kinds else ""
-        query = PlaceQuery(a, purpose, search_keywords(kinds), NEAR_METRES, intent, b, parse_mode(text), stops)
+        query = PlaceQuery(
+            a, matched_text(text, kinds), search_keywords(kinds), NEAR_METRES, intent, b, parse_mode(text), stops
+        )
         around = text[: match.start()] + " \ue001 " + text[last:]
-        rest = text
-        for known_text in sorted(
-            (a, b, *stops, *a.split(", "), *(text[f.start : f.end] for f in kinds)),
-            key=len,
-            reverse=True,
-        ):
-            rest, around = (t.replace(known_text, "\ue001") if known_text else t for t in (rest, around))
+        known_texts = (a, b, *stops, *a.split(", "), *(text[f.start : f.end] for f in kinds))
+        rest, around = (mask_texts(t, known_texts, "\ue001") for t in (text, around))
         yield QuestionReading(query, _build_features(intent, [n for n in (a, b) if n], around, rest))
 
 
@@ -159,11 +157,17 @@ def _mask(text: str, start: int, end: int, mark: str = "\ue001") -> str:
 
 
 class _Location(NamedTuple):
+    """The names of the places that a question is about, and how they are given.
+
+    `is_near` is set for "near" a place or the user, `is_near_user` only for the user ("near me"),
+    and `is_bare` for a name without a preposition (Shibuya ramen).
+    """
+
     names: list[str]
     default_radius: int
     masked_text: str  # the text, with names as \ue001
     is_near: bool
-    is_near_reader: bool
+    is_near_user: bool
     is_bare: bool = False
 
 
@@ -186,15 +190,15 @@ def _find_location(text: str) -> _Location:
     if possessive and not places:
         places = [(False, possessive[1])]
         rest = _mask(rest, *possessive.span(1))
-    near_reader = _NEAR_READER.search(rest)
-    if near_reader:
+    near_user = _NEAR_USER.search(rest)
+    if near_user:
         radius = radius if places else NEAR_METRES
-        rest = _mask(rest, *near_reader.span())
+        rest = _mask(rest, *near_user.span())
     nearest = not places and re.search(r"\b(?:nearest|closest)\b", rest, re.I)
     names = [name for _, name in places]
-    is_near_word, is_near_reader = any(is_near_word for is_near_word, _ in places), bool(near_reader or nearest)
+    is_near_word, is_near_user = any(is_near_word for is_near_word, _ in places), bool(near_user or nearest)
     radius = NEAR_METRES if nearest else radius
-    return _Location(names, radius, rest, is_near_word or is_near_reader, is_near_reader)
+    return _Location(names, radius, rest, is_near_word or is_near_user, is_near_user)
 
 
 def _find_bare_name(text: str, masked_text: str) -> tuple[str, str]:
@@ -230,7 +234,7 @@ def _read_search(text: str) -> Iterator[QuestionReading]:
         name, rest = _find_bare_name(text, location.masked_text)
         if name:
             location = location._replace(names=[name], masked_text=rest, is_bare=True)
-    if not location.names and not location.is_near_reader:
+    if not location.names and not location.is_near_user:
         return
     rest = location.masked_text
     purposes = find_purposes(rest, "en")

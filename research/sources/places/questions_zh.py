@@ -26,7 +26,9 @@ from research.sources.places.place_query import (
     PurposeMatch,
     QuestionReading,
     find_purposes,
+    mask_texts,
     match_frames,
+    matched_text,
     parse_mode,
     parse_radius,
     search_keywords,
@@ -173,14 +175,14 @@ def _read_frames(text: str) -> Iterator[QuestionReading]:
         if intent == "where" and not a:
             a, b = b, ""
         stops: tuple[str, ...] = ()
-        if intent == "route":
+        if intent == "itinerary":
             stops = _find_stops(text)
             town = next((w.text for w in _tag_words(text) if w.tag == "known"), stops[0] if stops else "")
             a, stops = town, tuple(s for s in stops if town not in s)
         names = [n for n in (a, b) if n]
         is_incomplete = any(groups.get(key) is not None and not name for key, name in (("a", a), ("b", b)))
-        companion = _COMPANION_WORD.search(text[: text.find(a)]) if a and intent == "way" else None
-        if companion or (is_incomplete and intent not in ("where", "route")):
+        companion = _COMPANION_WORD.search(text[: text.find(a)]) if a and intent == "route" else None
+        if companion or (is_incomplete and intent not in ("where", "itinerary")):
             continue
         if not names or (intent in ("distance", "between") and len(names) < 2) or a == b:
             continue
@@ -190,7 +192,7 @@ def _read_frames(text: str) -> Iterator[QuestionReading]:
         matches = purposes if intent == "between" else []
         query = PlaceQuery(
             a,
-            _matched_stretch(text, matches),
+            matched_text(text, matches),
             search_keywords(matches),
             NEAR_METRES,
             intent,
@@ -199,9 +201,8 @@ def _read_frames(text: str) -> Iterator[QuestionReading]:
             stops,
         )
         around = text[: match.start()] + "\ue000" + text[match.end() :]
-        rest = text
-        for known_text in sorted((a, b, *stops, *_matched_texts(text, matches)), key=len, reverse=True):
-            rest, around = (t.replace(known_text, "\ue000") if known_text else t for t in (rest, around))
+        known_texts = (a, b, *stops, *(text[match.start : match.end] for match in matches))
+        rest, around = (mask_texts(t, known_texts, "\ue000") for t in (text, around))
         yield QuestionReading(query, _build_features(intent, names, rest, around))
 
 
@@ -402,11 +403,3 @@ def _is_not_place(name: str) -> bool:
     """Return whether a name looks like a place name but is not one."""
     stem = name.rstrip("里上") or name
     return len(name) > 16 or (bool(_NOT_A_PLACE.match(stem)) and _place_likeness(stem) < 0.7)
-
-
-def _matched_texts(text: str, matches: list[PurposeMatch]) -> list[str]:
-    return [text[f.start : f.end] for f in matches]
-
-
-def _matched_stretch(text: str, matches: list[PurposeMatch]) -> str:
-    return text[min(f.start for f in matches) : max(f.end for f in matches)] if matches else ""

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from research.core.coordinates import Point
 from research.core.errors import ServiceError
 from research.core.events import EventEmitter
 from research.core.records import Failure, Finding, Language, Readiness, Task
@@ -27,6 +26,7 @@ from research.sources.places.evidence import (
 from research.sources.places.map_services import MapServices
 from research.sources.places.place_query import PlaceQuery
 from research.sources.places.place_search import (
+    PlaceOrPoint,
     PlaceSearchResult,
     clarification_error,
     find_place,
@@ -36,13 +36,14 @@ from research.sources.places.place_search import (
     search_places,
 )
 from research.sources.places.service import MapService, MapTools
+from research.sources.places.tool_responses import point_label
 from research.sources.places.tool_runner import KEYLESS_TOOLS, MODEL_TOOLS, MapToolRunner
 from research.sources.places.tools import RoutingMode
 from research.sources.tool_exploration import ToolExplorer, explore
 
 
-def _place_label(place: str | Point) -> str:
-    return place if isinstance(place, str) else f"{place.lat:.5f}, {place.lng:.5f}"
+def _place_label(place: PlaceOrPoint) -> str:
+    return place if isinstance(place, str) else point_label(place)
 
 
 class PlacesRetriever:
@@ -98,10 +99,10 @@ class PlacesRetriever:
     ) -> Finding:
         """Search with the model, then by rules if it has no result.
 
-        The services used are appended to `services` and partial errors to `failures`, also if this
-        raises.
+        The services used are appended to `services` and partial failures to `failures`, so that
+        `search` can report them if this raises.
         """
-        started, clock = self._clock(), time.monotonic()
+        started, start_time = self._clock(), time.monotonic()
         language = detect_language(task.query)
         place_query = self._parse_query(task.query)
         if place_query and (place := place_query.place or (place_query.stops[0] if place_query.stops else "")):
@@ -118,11 +119,11 @@ class PlacesRetriever:
             raise error
         else:
             result = await self._search_by_rules(task.query, place_query, services, language, emit)
-        seconds = time.monotonic() - clock
+        seconds = time.monotonic() - start_time
         return self._build_finding(task, result, services[-1], language, failures, started, seconds)
 
     async def search_around(
-        self, place: str | Point, keywords: Sequence[str], radius: int, language: Language, emit: EventEmitter
+        self, place: PlaceOrPoint, keywords: Sequence[str], radius: int, language: Language, emit: EventEmitter
     ) -> Finding:
         """Search for places around a place, without a question.
 
@@ -136,8 +137,8 @@ class PlacesRetriever:
 
     async def find_route(
         self,
-        origin: str | Point,
-        destination: str | Point,
+        origin: PlaceOrPoint,
+        destination: PlaceOrPoint,
         mode: RoutingMode | None,
         language: Language,
         emit: EventEmitter,
@@ -150,7 +151,7 @@ class PlacesRetriever:
         query = f"{_place_label(origin)} → {_place_label(destination)}"
 
         def search(tools: MapTools) -> Awaitable[PlaceSearchResult]:
-            return routes.find_route(self._with_budget(tools), origin, destination, mode)
+            return routes.find_route(self._with_call_limit(tools), origin, destination, mode)
 
         return await self._run_search(query, origin, language, emit, search)
 
@@ -166,27 +167,27 @@ class PlacesRetriever:
         names = list(filter(None, [place, *stops]))
 
         def search(tools: MapTools) -> Awaitable[PlaceSearchResult]:
-            return routes.plan_itinerary(self._with_budget(tools), place, stops, mode)
+            return routes.plan_itinerary(self._with_call_limit(tools), place, stops, mode)
 
         return await self._run_search(" ".join(names), "".join(names[:1]), language, emit, search)
 
-    def _with_budget(self, tools: MapTools) -> MapTools:
+    def _with_call_limit(self, tools: MapTools) -> MapTools:
         return replace(tools, calls_left=self._max_calls)
 
     async def _run_search(
         self,
         query: str,
-        place: str | Point,
+        place: PlaceOrPoint,
         language: Language,
         emit: EventEmitter,
         search: Callable[[MapTools], Awaitable[PlaceSearchResult]],
     ) -> Finding:
         """Run a search with the service that covers a place."""
-        started, clock = self._clock(), time.monotonic()
+        started, start_time = self._clock(), time.monotonic()
         services = [await self._maps.find_service(place, language, emit)]
         result = await self._search_with_fallback(services, language, emit, search)
         task = Task(id="", source=self.name, query=query)
-        seconds = time.monotonic() - clock
+        seconds = time.monotonic() - start_time
         return self._build_finding(task, result, services[-1], language, [], started, seconds)
 
     async def warm(self) -> None:
@@ -248,21 +249,21 @@ class PlacesRetriever:
         return await search(MapTools(fallback, language, emit))
 
     async def _run_query(self, tools: MapTools, query: PlaceQuery) -> PlaceSearchResult:
-        """Run a parsed query; intents that need routes are limited by the call budget."""
+        """Run a parsed query. Intents that need routes may make at most `max_calls` calls."""
         place, destination, keywords, mode = query.place, query.destination, query.keywords, query.mode or None
-        budgeted_tools = self._with_budget(tools)
+        limited_tools = self._with_call_limit(tools)
         match query.intent:
-            case "way":
-                return await routes.find_route(budgeted_tools, place, destination, mode)
+            case "route":
+                return await routes.find_route(limited_tools, place, destination, mode)
             case "distance" if query.stops:
                 ends = [end for end in (place, *query.stops, destination) if end]
-                return await routes.find_distance_matrix(budgeted_tools, ends)
+                return await routes.find_distance_matrix(limited_tools, ends)
             case "distance":
-                return await routes.find_distance(budgeted_tools, place, destination, mode)
+                return await routes.find_distance(limited_tools, place, destination, mode)
             case "between":
-                return await routes.search_between(budgeted_tools, place, destination, keywords, mode)
-            case "route":
-                return await routes.plan_itinerary(budgeted_tools, place, query.stops, mode, keywords)
+                return await routes.search_between(limited_tools, place, destination, keywords, mode)
+            case "itinerary":
+                return await routes.plan_itinerary(limited_tools, place, query.stops, mode, keywords)
             case "where" if not keywords:
                 return await find_place(tools, place)
             case "details" if not keywords:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
+from typing import Literal
 
 from research.core.coordinates import Point, distance_metres
 from research.core.errors import ServiceError
@@ -16,6 +17,7 @@ from research.sources.places.itinerary import MAX_WALK_METRES, choose_mode, meas
 from research.sources.places.place_search import (
     DEFAULT_KEYWORD,
     NamedPoint,
+    PlaceOrPoint,
     PlaceSearchResult,
     deduplicate,
     locate,
@@ -24,18 +26,17 @@ from research.sources.places.place_search import (
     search_places,
 )
 from research.sources.places.service import MapTools, ToolResult
-from research.sources.places.tool_responses import format_point
+from research.sources.places.tool_responses import format_gcj02, place_point
 from research.sources.places.tools import RoutingMode
 
 ONE_CIRCLE_METRES = 1_500  # up to this distance one circle covers both places
 MAX_CIRCLES = 3  # searched along a route
 CIRCLE_RADIUS_METRES = (500, 2_000)  # minimum and maximum
 MAX_SIGHTS = 5  # of an itinerary without stops
-Endpoint = str | Point
 
 
 async def find_route(
-    tools: MapTools, origin: Endpoint, destination: Endpoint, mode: RoutingMode | None
+    tools: MapTools, origin: PlaceOrPoint, destination: PlaceOrPoint, mode: RoutingMode | None
 ) -> PlaceSearchResult:
     """Find the route between two places.
 
@@ -43,7 +44,7 @@ async def find_route(
     requested. If no route is found, the straight-line distance is returned.
 
     Raises:
-        ServiceError: an end is unknown, or the service returns nothing.
+        ServiceError: the start or the end is unknown, or the service returns nothing.
     """
     start, end = await locate(tools, origin), await locate(tools, destination)
     is_short = distance_metres(start.point, end.point) <= MAX_WALK_METRES
@@ -51,27 +52,28 @@ async def find_route(
     results, errors = await _fetch_routes(tools, start, end, modes)
     if not results:
         try:
-            results = [await _measure_distance(tools, start, end, "straight")]
+            results = [await measure_distances(tools, [start.point], end.point, "straight")]
         except ServiceError:
             raise errors[0] from None
     return _build_result(start, end, results, errors)
 
 
 async def find_distance(
-    tools: MapTools, origin: Endpoint, destination: Endpoint, mode: RoutingMode | None
+    tools: MapTools, origin: PlaceOrPoint, destination: PlaceOrPoint, mode: RoutingMode | None
 ) -> PlaceSearchResult:
     """Measure the distance between two places: straight line, driving, and walking if it is short.
 
     Raises:
-        ServiceError: an end is unknown, or nothing can be measured.
+        ServiceError: the start or the end is unknown, or nothing can be measured.
     """
     start, end = await locate(tools, origin), await locate(tools, destination)
     is_short = distance_metres(start.point, end.point) <= MAX_WALK_METRES or mode == "walking"
+    modes: tuple[Literal["straight", "driving", "walking"], ...] = ("straight", "driving", "walking")
     results: list[ToolResult] = []
     errors: dict[str, ServiceError] = {}  # by message
-    for measured_mode in ("straight", "driving", *(["walking"] if is_short else [])):
+    for measured_mode in modes if is_short else modes[:2]:
         try:
-            results.append(await _measure_distance(tools, start, end, measured_mode))
+            results.append(await measure_distances(tools, [start.point], end.point, measured_mode))
         except ServiceError as error:
             localised = _localise_error(error, measured_mode, tools)
             errors[localised.message] = localised
@@ -81,12 +83,12 @@ async def find_distance(
 
 
 async def search_between(
-    tools: MapTools, origin: Endpoint, destination: Endpoint, keywords: Sequence[str], mode: RoutingMode | None
+    tools: MapTools, origin: PlaceOrPoint, destination: PlaceOrPoint, keywords: Sequence[str], mode: RoutingMode | None
 ) -> PlaceSearchResult:
     """Search for places along a route; around the midpoint if the two ends are close.
 
     Raises:
-        ServiceError: an end is unknown, or the service does not respond.
+        ServiceError: the start or the end is unknown, or the service does not respond.
     """
     start, end = await locate(tools, origin), await locate(tools, destination)
     keyword_text, results = "|".join(keywords) or DEFAULT_KEYWORD, (*start.results, *end.results)
@@ -125,18 +127,18 @@ async def plan_itinerary(
         ServiceError: a place is unknown, or the service does not respond.
     """
     if len(stops) > 1:
-        points = [replace(await locate(tools, _with_town(place, stop)), name=stop) for stop in stops]
-        places, results = [point.to_place() for point in points], [item for point in points for item in point.results]
+        points = [replace(await locate(tools, _with_area(place, stop)), name=stop) for stop in stops]
+        places, results = _places_and_results(points)
     else:
         result = await search_places(tools, place, keywords or (DEFAULT_KEYWORD,), 5_000)
         places, results = list(result.places[:MAX_SIGHTS]), list(result.results)
     order = order_by_nearest(places)
     travel_mode = mode or choose_mode(order)
     errors: list[ServiceError] = []
-    for a, b in pairwise(order):
+    for pair in pairwise(order):
         if errors:
             break
-        start, end = (NamedPoint(p.name, Point(p.lng, p.lat), place=p) for p in (a, b))
+        start, end = (NamedPoint(p.name, place_point(p), place=p) for p in pair)
         route_results, errors = await _fetch_routes(tools, start, end, (travel_mode,))
         results += route_results
     matrix = None
@@ -146,20 +148,24 @@ async def plan_itinerary(
     return PlaceSearchResult(tuple(order), None, tuple(results), matrix, _failures(errors), facts_first=True)
 
 
-async def find_distance_matrix(tools: MapTools, ends: Sequence[Endpoint]) -> PlaceSearchResult:
+async def find_distance_matrix(tools: MapTools, ends: Sequence[PlaceOrPoint]) -> PlaceSearchResult:
     """Measure the distances between all of several places.
 
     Raises:
         ServiceError: a place is unknown, or the distances cannot be measured.
     """
     points = [await locate(tools, end) for end in ends]
-    places, results = [point.to_place() for point in points], [item for point in points for item in point.results]
+    places, results = _places_and_results(points)
     return PlaceSearchResult(
         tuple(places), None, tuple(results), await measure_distance_matrix(tools, places), facts_first=True
     )
 
 
-def _with_town(place: str, stop: str) -> str:
+def _places_and_results(points: Sequence[NamedPoint]) -> tuple[list[Place], list[ToolResult]]:
+    return [point.to_place() for point in points], [result for point in points for result in point.results]
+
+
+def _with_area(place: str, stop: str) -> str:
     """Prefix a stop with the area of the itinerary, to distinguish it from others of its name."""
     return f"{place}{stop}" if place and place not in stop else stop
 
@@ -185,11 +191,11 @@ async def _find_city(tools: MapTools, place: NamedPoint) -> str:
     """Return the city of a point, by reverse geocoding if it is unknown."""
     if place.city:
         return place.city
-    result = await tools.call("maps_regeocode", location=format_point(place.point))
+    result = await tools.call("maps_regeocode", location=format_gcj02(place.point))
     return str(result.body.get("city") or result.body.get("province") or "")
 
 
-def _localise_error(error: ServiceError, mode: str, tools: MapTools) -> ServiceError:
+def _localise_error(error: ServiceError, mode: RoutingMode | Literal["straight"], tools: MapTools) -> ServiceError:
     """Return an error about routes with a message in the user's language; others unchanged."""
     if tools.is_offline and error.reason == "no key":
         return ServiceError("no key", message("look.no ways", tools.language), hint="key")
@@ -197,10 +203,6 @@ def _localise_error(error: ServiceError, mode: str, tools: MapTools) -> ServiceE
         text = message("look.no way", tools.language, means=message(f"fact.{mode}", tools.language))
         return ServiceError("empty", text)
     return error
-
-
-async def _measure_distance(tools: MapTools, start: NamedPoint, end: NamedPoint, mode: str) -> ToolResult:
-    return await measure_distances(tools, format_point(start.point), format_point(end.point), mode)
 
 
 def _failures(errors: Iterable[ServiceError]) -> tuple[Failure, ...]:

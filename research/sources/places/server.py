@@ -29,7 +29,7 @@ from research.core.unknown_methods import reject_unknown_requests
 from research.sources.places import osm
 from research.sources.places.amap import BASE_URL, AmapBackend
 from research.sources.places.offline import OfflineBackend
-from research.sources.places.tools import TOOL_NAMES, AmapTools, MapBackend
+from research.sources.places.tools import TOOL_NAMES, BackendTools, MapBackend
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ def build_server(backend: MapBackend) -> FastMCP[None]:
             instructions=f"{backend.description} Points are lng,lat, and so are results.",
             log_level="WARNING",
         )
-    tools = AmapTools(backend)
+    tools = BackendTools(backend)
     for name in TOOL_NAMES:
         server.add_tool(getattr(tools, name), annotations=ToolAnnotations(readOnlyHint=True), structured_output=True)
     return server
@@ -116,7 +116,7 @@ def specifications() -> tuple[dict[str, Any], ...]:
                 "parameters": _simplify_schema(tool.parameters),
             },
         }
-        for tool in _described_tools()
+        for tool in _tool_descriptions()
     )
 
 
@@ -131,13 +131,13 @@ def _simplify_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 @lru_cache(1)
 def _argument_models() -> dict[str, type[BaseModel]]:
-    return {tool.name: tool.fn_metadata.arg_model for tool in _described_tools()}
+    return {tool.name: tool.fn_metadata.arg_model for tool in _tool_descriptions()}
 
 
 @lru_cache(1)
-def _described_tools() -> tuple[Tool, ...]:
+def _tool_descriptions() -> tuple[Tool, ...]:
     """Return the tools for their descriptions only; the back end is not called."""
-    tools = AmapTools(OfflineBackend())
+    tools = BackendTools(OfflineBackend())
     return tuple(Tool.from_function(getattr(tools, name)) for name in TOOL_NAMES)
 
 

@@ -21,7 +21,7 @@ from research.core.events import EventEmitter, RetryScheduled, UsageRecorded, ig
 from research.core.records import Language, Place, fingerprint
 from research.core.settings import Settings
 from research.sources.places import tool_responses
-from research.sources.places.client import AmapSession, InProcessSession, session_factory
+from research.sources.places.amap_sessions import AmapSession, InProcessSession, session_factory
 from research.sources.places.tool_responses import Area, UnlocatedPlace
 from research.sources.places.tools import MapBackend
 
@@ -34,14 +34,14 @@ _MAX_CONCURRENT_DETAILS = 5
 _UNCOUNTED_REASONS = ("unreachable", "no key", "unavailable")  # no search was used up
 
 
-class AnswerStore(Protocol):
-    """Persistent storage for results and counters of paid calls."""
+class ToolResultStore(Protocol):
+    """Persistent storage for tool results, and for the counters of paid calls."""
 
     def get_cached_answer(self, key: str, since: datetime) -> tuple[dict[str, Any], datetime] | None:
         """Return a result that is not older than `since`, and the time it was fetched."""
 
-    def cache_answer(self, key: str, answer: Mapping[str, Any], made: datetime) -> None:
-        """Store a result."""
+    def cache_answer(self, key: str, answer: Mapping[str, Any], answered_at: datetime) -> None:
+        """Store a result that was fetched at a time."""
 
     def increment_counter(self, name: str, day: str) -> None:
         """Add one to a counter of a day."""
@@ -64,6 +64,7 @@ class ToolResult:
 
     @property
     def is_sample(self) -> bool:
+        """True if the result comes from the sample table."""
         return bool(self.body.get("sample"))
 
     @property
@@ -74,7 +75,7 @@ class ToolResult:
 
 @dataclass
 class MapTools:
-    """The tools of a map service for one search: in its language, with a limit of calls."""
+    """The tools of a map service for one search, with the search's language and its limit of calls."""
 
     service: MapService
     language: Language = "zh"
@@ -100,13 +101,13 @@ class MapTools:
 class MapService:
     """Access to the tools of one map service: Amap's, or those of a given back end.
 
-    It belongs to the event loop on which it is first used.
+    Results are cached and counted as the module describes. It belongs to the event loop on which it is first used.
     """
 
     def __init__(
         self,
         settings: Settings,
-        answers: AnswerStore,
+        result_store: ToolResultStore,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         backend: MapBackend | None = None,
     ) -> None:
@@ -117,7 +118,7 @@ class MapService:
         """
         self._settings = settings
         self._backend = backend
-        self._answers = answers
+        self._result_store = result_store
         self._clock = clock
         self._session: AmapSession | InProcessSession = (
             InProcessSession(backend) if backend else AmapSession(session_factory(settings), settings.amap_timeout + 1)
@@ -151,7 +152,7 @@ class MapService:
         limit = self._settings.amap_daily_searches
         if not limit or self.is_offline or self.missing_setting or self._backend:
             return None
-        return max(0, limit - self._answers.get_counter(self._account_name, self._today)), limit
+        return max(0, limit - self._result_store.get_counter(self._account_name, self._today)), limit
 
     async def call_tool(
         self,
@@ -175,8 +176,8 @@ class MapService:
         items = list(tool_responses.parse_places(body, language))
         unlocated = [item for item in items if isinstance(item, UnlocatedPlace)]
         if unlocated:
-            items, since = await self._fetch_locations(items, unlocated[: self._settings.amap_detail_calls], emit)
-            fetched_at = min(fetched_at, since)
+            items, oldest = await self._fetch_locations(items, unlocated[: self._settings.amap_detail_calls], emit)
+            fetched_at = min(fetched_at, oldest)
         centre = _search_centre(checked)
         located = tuple(_with_distance(item, centre) for item in items if isinstance(item, Place))
         unlocated_count = len(items) - len(located)
@@ -188,6 +189,7 @@ class MapService:
             await self._session.start()
 
     async def close(self) -> None:
+        """Stop the server, or close the back end."""
         await self._session.close()
 
     # Cached and counted calls
@@ -202,11 +204,11 @@ class MapService:
         hours = self._settings.amap_cache_hours
         async with self._locks.setdefault(key, asyncio.Lock()):
             since = self._clock() - timedelta(hours=hours)
-            if hours and (cached := self._answers.get_cached_answer(key, since)):
+            if hours and (cached := self._result_store.get_cached_answer(key, since)):
                 return cached
             body, fetched_at = await self._call_with_retries(tool, arguments, emit), self._clock()
             if hours:
-                self._answers.cache_answer(key, body, fetched_at)
+                self._result_store.cache_answer(key, body, fetched_at)
             return body, fetched_at
 
     @property
@@ -248,7 +250,7 @@ class MapService:
         finally:
             self._pending_searches -= 1
             if sent:
-                self._answers.increment_counter(self._account_name, self._today)
+                self._result_store.increment_counter(self._account_name, self._today)
                 emit(UsageRecorded(stage="search", model="amap", searches=1, cost=0.0))
 
     @property
@@ -265,20 +267,22 @@ class MapService:
     async def _fetch_locations(
         self, items: list[Place | UnlocatedPlace], unlocated: list[UnlocatedPlace], emit: EventEmitter
     ) -> tuple[list[Place | UnlocatedPlace], datetime]:
-        """Replace unlocated places by their details. Return all items and the time of the oldest
+        """Fetch the details of unlocated places, which include their locations.
+
+        Return all items, with unlocated places replaced where possible, and the time of the oldest
         details.
 
         Raises:
             ServiceError: no place has a location, because the details cannot be fetched.
         """
         semaphore = asyncio.Semaphore(_MAX_CONCURRENT_DETAILS)
-        since = self._clock()
+        oldest = self._clock()
 
         async def look_up(place: UnlocatedPlace) -> Place | UnlocatedPlace:
-            nonlocal since
+            nonlocal oldest
             async with semaphore:
                 body, fetched_at = await self._cached_call("maps_search_detail", {"id": place.id}, emit)
-            since = min(since, fetched_at)
+            oldest = min(oldest, fetched_at)
             return next((p for p in tool_responses.parse_places(body) if isinstance(p, Place)), place)
 
         results = await asyncio.gather(*map(look_up, unlocated), return_exceptions=True)
@@ -294,7 +298,7 @@ class MapService:
         located = [by_id.get(item.id, item) for item in items]
         if errors and not any(isinstance(item, Place) for item in located):
             raise errors[0]
-        return located, since
+        return located, oldest
 
 
 _POINT_ARGUMENTS = ("location", "origin", "origins", "destination")
@@ -317,5 +321,5 @@ def _with_distance(place: Place, centre: Point | None) -> Place:
     """Return a place with its distance from the centre, which some servers omit."""
     if centre is None or place.distance is not None:
         return place
-    distance = distance_metres(Point(place.lng, place.lat), centre)
+    distance = distance_metres(tool_responses.place_point(place), centre)
     return place.model_copy(update={"distance": round(distance)})

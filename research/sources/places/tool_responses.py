@@ -18,8 +18,8 @@ from research import data
 from research.core.coordinates import CoordinateSystem, Point, amap_coordinate_system, from_gcj02, to_gcj02, to_wgs84
 from research.core.errors import ServiceError
 from research.core.i18n import message
+from research.core.json_values import keep_objects
 from research.core.records import FailureHint, FailureReason, Language, Place
-from research.http.sanitize import keep_objects
 from research.sources.places.opening_hours import describe_hours
 
 MAX_PHOTOS = 5
@@ -64,9 +64,9 @@ class UnlocatedPlace:
     name: str
 
 
-def parse_areas(answer: Mapping[str, Any]) -> tuple[Area, ...]:
-    """Parse the result of geocoding."""
-    rows = keep_objects(answer.get("return")) or keep_objects(answer.get("results"))
+def parse_areas(body: Mapping[str, Any]) -> tuple[Area, ...]:
+    """Return the areas in the body of a geocoding result."""
+    rows = keep_objects(body.get("return")) or keep_objects(body.get("results"))
     return tuple(area for row in rows if (area := _parse_area(row)))
 
 
@@ -83,12 +83,15 @@ def _parse_area(row: Mapping[str, Any]) -> Area | None:
     )  # fmt: skip
 
 
-def parse_places(answer: Mapping[str, Any], language: Language = "zh") -> Iterator[Place | UnlocatedPlace]:
-    """Yield the places of a search or detail result, in its order."""
-    sample = bool(answer.get("sample"))
-    provider = as_text(answer.get("source")) or "amap"
-    detail = [answer] if "pois" not in answer and as_text(answer.get("id")) else []
-    for row in keep_objects(answer.get("pois")) or detail:
+def parse_places(body: Mapping[str, Any], language: Language = "zh") -> Iterator[Place | UnlocatedPlace]:
+    """Yield the places in the body of a search or detail result, in its order.
+
+    `language` is that of names and kinds, for services with several.
+    """
+    sample = bool(body.get("sample"))
+    provider = as_text(body.get("source")) or "amap"
+    detail = [body] if "pois" not in body and as_text(body.get("id")) else []
+    for row in keep_objects(body.get("pois")) or detail:
         point, name = _parse_point(row), _display_name(row, language)
         if not name:
             continue
@@ -123,7 +126,7 @@ def _hours_text(row: Mapping[str, Any], language: Language) -> str:
 
 def _parse_place(row: Mapping[str, Any], point: Point, provider: str, language: Language, *, sample: bool) -> Place:
     rating, cost = as_number(row.get("rating")), as_number(row.get("cost"))
-    kind, kind_entry = _kind_text(row, language), _find_kind(as_text(row.get("typecode")))
+    kind, kind_entry = _kind_text(row, language), _find_amap_type(as_text(row.get("typecode")))
     return Place(
         id=as_text(row.get("id")),
         name=_display_name(row, language),
@@ -150,20 +153,20 @@ def _parse_place(row: Mapping[str, Any], point: Point, provider: str, language: 
 
 def place_category(typecode: str, kind: str) -> str:
     """Return the category of Amap's type, by its code or else by its words."""
-    if entry := _find_kind(typecode):
+    if entry := _find_amap_type(typecode):
         return entry[0]
     return next((name for words, name in _CATEGORY_WORDS if re.search(words, kind)), "other")
 
 
-def _find_kind(typecode: str) -> tuple[str, str] | None:
-    """Return the category and English word of a type code, or of the first known one of several."""
-    entries = (_kinds_by_code().get(code[:size]) for code in typecode.split("|") for size in (6, 4, 2))
+def _find_amap_type(typecode: str) -> tuple[str, str] | None:
+    """Return the category and English word of the first known code among Amap's type codes, or None."""
+    entries = (_amap_types_by_code().get(code[:size]) for code in typecode.split("|") for size in (6, 4, 2))
     return next((kind for kind in entries if kind), None)
 
 
 @cache
-def _kinds_by_code() -> dict[str, tuple[str, str]]:
-    """Return the category and English word for each prefix of Amap's type codes."""
+def _amap_types_by_code() -> dict[str, tuple[str, str]]:
+    """Return the category and English word by the prefix of Amap's type codes."""
     return {start: (name, english) for start, name, english in data.rows("place_kinds.tsv")}
 
 
@@ -176,16 +179,19 @@ def _photo_urls(row: Mapping[str, Any]) -> Iterator[str]:
             yield url
 
 
-def parse_distances(answer: Mapping[str, Any]) -> list[tuple[int, int | None]]:
-    """Return metres and seconds from each origin to the destination, in the origins' order."""
-    rows = sorted(keep_objects(answer.get("results")), key=lambda row: as_number(row.get("origin_id")) or 0)
+def parse_distances(body: Mapping[str, Any]) -> list[tuple[int, int | None]]:
+    """Return metres and seconds from each origin to the destination, in the order of the origins.
+
+    Seconds are None if the body does not give them.
+    """
+    rows = sorted(keep_objects(body.get("results")), key=lambda row: as_number(row.get("origin_id")) or 0)
     measures = [(as_integer(row.get("distance")), as_integer(row.get("duration"))) for row in rows]
     return [(metres, seconds) for metres, seconds in measures if metres is not None]
 
 
-def parse_forecasts(answer: Mapping[str, Any]) -> list[dict[str, str]]:
+def parse_forecasts(body: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return the days of a weather forecast, with all values as text."""
-    rows = keep_objects(answer.get("forecasts"))
+    rows = keep_objects(body.get("forecasts"))
     return [{name: as_text(value) for name, value in row.items()} for row in rows]
 
 
@@ -274,29 +280,39 @@ def as_integer(value: object) -> int | None:
     return None if number is None else round(number)
 
 
-def parse_degrees(text: str) -> Point | None:
-    """Return the point "lng,lat" as it is given, without conversion; None if it is not on Earth."""
+def parse_lng_lat(text: str) -> Point | None:
+    """Parse a point "lng,lat" without converting it; return None if it is not on Earth."""
     lng, lat = map(as_number, text.partition(",")[::2])
     if lng is None or lat is None or abs(lng) > 180 or abs(lat) > 90:
         return None
     return Point(lng, lat)
 
 
-def format_point(point: Point) -> str:
-    """Format a WGS-84 point as the tools expect it: "lng,lat" in GCJ-02."""
+def place_point(place: Place) -> Point:
+    """Return the WGS-84 point of a place."""
+    return Point(place.lng, place.lat)
+
+
+def point_label(point: Point) -> str:
+    """Return a point as text for people: latitude and longitude in degrees."""
+    return f"{point.lat:.5f}, {point.lng:.5f}"
+
+
+def format_gcj02(point: Point) -> str:
+    """Convert a WGS-84 point to GCJ-02 and format it as the tools expect it: "lng,lat"."""
     shifted = to_gcj02(point)
     return f"{shifted.lng:.6f},{shifted.lat:.6f}"
 
 
 def parse_gcj02(location: str) -> Point:
-    """Parse a point of a tool's arguments, "lng,lat" in GCJ-02, to WGS-84."""
+    """Parse a point of a tool's arguments, "lng,lat" in GCJ-02, and convert it to WGS-84."""
     lng, lat = map(float, location.split(","))
     return from_gcj02(Point(lng, lat))
 
 
 def _parse_point(row: Mapping[str, Any]) -> Point | None:
     """Return the WGS-84 point of a row, or None."""
-    point = parse_degrees(as_text(row.get("location")))
+    point = parse_lng_lat(as_text(row.get("location")))
     return to_wgs84(point, _coordinate_system(row)) if point else None
 
 

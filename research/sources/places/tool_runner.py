@@ -15,7 +15,7 @@ from research.core.coordinates import Point, from_gcj02, to_gcj02
 from research.core.errors import ServiceError
 from research.core.events import EventEmitter, ToolCalled
 from research.core.records import Evidence, Language, Place, SearchArea
-from research.sources.places import coverage
+from research.sources.places import amap_coverage
 from research.sources.places.directions import TOOL_BY_MODE, parse_route
 from research.sources.places.evidence import build_fact_evidence, point_key
 from research.sources.places.map_services import MapServices
@@ -28,7 +28,7 @@ from research.sources.places.place_search import (
     rank_places,
 )
 from research.sources.places.service import MapService, ToolResult
-from research.sources.places.tool_responses import format_point
+from research.sources.places.tool_responses import format_gcj02, place_point, point_label
 from research.sources.tool_exploration import error_json
 
 KEYLESS_TOOLS = frozenset({"maps_geo", "maps_around_search", "maps_text_search", "maps_search_detail", "maps_distance"})
@@ -82,7 +82,10 @@ class MapToolRunner:
         """
         for name in ("address", "city", "cityd"):
             place = str(arguments.get(name) or "")
-            if self.service is self.maps.osm or coverage.outside_likelihood(place) not in coverage.OUTSIDE_LIKELIHOODS:
+            if (
+                self.service is self.maps.osm
+                or amap_coverage.outside_likelihood(place) not in amap_coverage.OUTSIDE_LIKELIHOODS
+            ):
                 continue
             if self.maps.osm is None:
                 raise clarification_error("uncovered", self.language, place=place)
@@ -100,6 +103,7 @@ class MapToolRunner:
 
     @property
     def fact_evidence(self) -> list[Evidence]:
+        """Evidence for the routes, distances and forecasts in the results."""
         return list(build_fact_evidence(self.results, self.language))
 
     def search_result(self) -> PlaceSearchResult:
@@ -108,27 +112,29 @@ class MapToolRunner:
         The first search area is returned with the widest radius searched around its centre; other
         places have no distance.
         """
-        circles = [result for result in self.results if "radius" in result.arguments]
-        if not circles:
+        area_searches = [result for result in self.results if "radius" in result.arguments]
+        if not area_searches:
             places = deduplicate(place for result in self.results for place in result.places)
             return PlaceSearchResult(tuple(places[:MAX_PLACES]), None, tuple(self.results))
-        shown = [c for c in circles if c.arguments["location"] == circles[0].arguments["location"]]
-        centre = self._build_centre(shown)
-        near = [place for result in shown for place in result.places]
+        first_area = [
+            search for search in area_searches if search.arguments["location"] == area_searches[0].arguments["location"]
+        ]
+        centre = self._build_centre(first_area)
+        near = [place for result in first_area for place in result.places]
         far = [
             place.model_copy(update={"distance": None})
             for result in self.results
             for place in result.places
-            if result not in shown
+            if result not in first_area
         ]
         return PlaceSearchResult(rank_places([*near, *far], centre.radius), centre, tuple(self.results))
 
-    def _build_centre(self, circles: Sequence[ToolResult]) -> SearchArea:
-        lng, lat = (float(part) for part in str(circles[0].arguments["location"]).split(","))
+    def _build_centre(self, area_searches: Sequence[ToolResult]) -> SearchArea:
+        lng, lat = (float(part) for part in str(area_searches[0].arguments["location"]).split(","))
         point = from_gcj02(Point(lng, lat))
-        name = self.names_by_point.get(point_key(Point(lng, lat)), f"{point.lat:.5f}, {point.lng:.5f}")
-        radius = max(int(circle.arguments["radius"]) for circle in circles)
-        first = circles[0]
+        name = self.names_by_point.get(point_key(Point(lng, lat)), point_label(point))
+        radius = max(int(search.arguments["radius"]) for search in area_searches)
+        first = area_searches[0]
         requested_radius = 0 if first.places or first.unlocated_count else int(first.arguments["radius"])
         requested_radius = requested_radius if requested_radius < radius else 0
         return SearchArea(name=name, lng=point.lng, lat=point.lat, radius=radius, requested_radius=requested_radius)
@@ -138,7 +144,7 @@ def _summarise_result(result: ToolResult) -> dict[str, Any]:
     """Return the essential parts of a result for the model. Points are in the tools' form."""
     if result.areas:
         rows = [
-            {"name": area.name, "level": area.level, "location": format_point(area.point)}
+            {"name": area.name, "level": area.level, "location": format_gcj02(area.point)}
             for area in result.areas[:MAX_LISTED]
         ]
         return {"return": rows}
@@ -158,6 +164,6 @@ def _summarise_place(place: Place) -> dict[str, Any]:
         "type": place.type,
         "rating": place.rating,
         "distance": place.distance,
-        "location": format_point(Point(place.lng, place.lat)),
+        "location": format_gcj02(place_point(place)),
     }
     return {name: value for name, value in row.items() if value not in ("", None)}

@@ -23,25 +23,48 @@ class MapBackend(Protocol):
     """Interface of the map back ends.
 
     Points are "lng,lat" in arguments and results, in the coordinate system that `description` and
-    each result declare. Failures are raised as ServiceError.
+    each result (as `crs`) declare. Results have the fields of Amap's. Every method raises
+    ServiceError if there is no result.
     """
 
     name: str
     description: str
     is_sample: bool
 
-    async def geocode(self, address: str, city: str = "") -> dict[str, Any]: ...
-    async def reverse_geocode(self, location: str) -> dict[str, Any]: ...
-    async def search_around(self, location: str, radius: int = 1000, keywords: str = "") -> dict[str, Any]: ...
-    async def search_text(self, keywords: str, city: str = "", types: str = "") -> dict[str, Any]: ...
-    async def fetch_details(self, id: str) -> dict[str, Any]: ...
+    async def geocode(self, address: str, city: str = "") -> dict[str, Any]:
+        """Return the areas and points that an address may denote, as `return`."""
+
+    async def reverse_geocode(self, location: str) -> dict[str, Any]:
+        """Return the address at a point."""
+
+    async def search_around(self, location: str, radius: int = 1000, keywords: str = "") -> dict[str, Any]:
+        """Return the places within `radius` metres of a point, nearest first, as `pois`."""
+
+    async def search_text(self, keywords: str, city: str = "", types: str = "") -> dict[str, Any]:
+        """Return the places that match keywords or types, each separated by "|", as `pois`."""
+
+    async def fetch_details(self, id: str) -> dict[str, Any]:
+        """Return all details of a place."""
+
     async def fetch_route(
         self, mode: RoutingMode, origin: str, destination: str, city: str = "", cityd: str = ""
-    ) -> dict[str, Any]: ...
-    async def measure_distances(self, origins: str, destination: str, type: str = "1") -> dict[str, Any]: ...
-    async def fetch_forecast(self, city: str) -> dict[str, Any]: ...
-    async def locate_ip(self, ip: str) -> dict[str, Any]: ...
-    async def close(self) -> None: ...
+    ) -> dict[str, Any]:
+        """Return routes as `route`; `city` and `cityd` are the cities of the two points, for transit only."""
+
+    async def measure_distances(self, origins: str, destination: str, type: str = "1") -> dict[str, Any]:
+        """Return metres and seconds from each of the origins, separated by "|", as `results`.
+
+        `type` is 0 (straight line), 1 (driving) or 3 (walking).
+        """
+
+    async def fetch_forecast(self, city: str) -> dict[str, Any]:
+        """Return the weather of the next days in a city, given by name or adcode, as `forecasts`."""
+
+    async def locate_ip(self, ip: str) -> dict[str, Any]:
+        """Return the city of an IP address."""
+
+    async def close(self) -> None:
+        """Close the connections."""
 
 
 # Arguments: each check returns the normalised value or raises ValueError with the expected form
@@ -140,8 +163,8 @@ IPAddress = Annotated[str, BeforeValidator(_check_ip_address), Field(description
 KeywordsText = Annotated[str, BeforeValidator(_check_text), Field(description="words; | means or")]
 
 
-class AmapTools:
-    """The tools over one back end. Their docstrings are the descriptions that a model reads."""
+class BackendTools:
+    """The map tools over one back end. Their docstrings are the descriptions that a model reads."""
 
     def __init__(self, backend: MapBackend) -> None:
         self._backend = backend
@@ -203,4 +226,4 @@ class AmapTools:
         return await self._backend.locate_ip(ip)
 
 
-TOOL_NAMES = tuple(name for name in vars(AmapTools) if name.startswith("maps_"))
+TOOL_NAMES = tuple(name for name in vars(BackendTools) if name.startswith("maps_"))

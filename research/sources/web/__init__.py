@@ -18,7 +18,7 @@ def _build_retriever(dependencies: Dependencies) -> Retriever:
         summarise=models.summarise if models else None,
         page_reader=dependencies.page_reader,
         pages_per_search=settings.pages_per_search,
-        domain_verdicts=settings.domain_statuses,
+        domain_statuses=settings.domain_statuses,
         clock=dependencies.clock,
     )
 

@@ -23,12 +23,12 @@ from protego import Protego
 from yarl import URL
 
 from research.core.errors import REDIRECT_STATUSES, ServiceError, error_from_page_status
+from research.core.text.publication_dates import FUTURE_TOLERANCE
 from research.core.urls import is_wrapper_url, url_identity
 from research.http.addresses import ALLOWED_PORTS, AddressValidator, Resolver, resolve_host
 from research.http.bodies import read_body
 from research.http.checked_requests import create_session, open_response
 from research.sources.web.page_parser import Page, parse_page, warm_parser
-from research.sources.web.results import MAX_DATE_AHEAD
 
 __all__ = ["Page", "PageFetcher"]
 
@@ -111,7 +111,7 @@ class PageFetcher:
         self._max_bytes = max_bytes
         self._max_redirects = max_redirects
         self._max_cached_pages = max_cached_pages
-        self._guard = AddressValidator(resolve, allowed=allowed_endpoints, ports=allowed_ports)
+        self._address_validator = AddressValidator(resolve, allowed=allowed_endpoints, ports=allowed_ports)
         self._tls_context = tls_context
         self._today = today
         self._session: aiohttp.ClientSession | None = None
@@ -126,7 +126,7 @@ class PageFetcher:
         Raises:
             ServiceError: the page cannot or must not be read; the message says why.
         """
-        target = self._guard.check_url(url)
+        target = self._address_validator.check_url(url)
         key = _cache_key(str(target))
         if page := self._get_cached(key):
             return page
@@ -179,7 +179,7 @@ class PageFetcher:
                     str(final_url),
                     charset=response.charset,
                     is_plain_text=response.content_type == "text/plain",
-                    latest_date=self._today() + MAX_DATE_AHEAD,
+                    latest_date=self._today() + FUTURE_TOLERANCE,
                 )
         except TimeoutError as error:
             text = f"{target.host} did not deliver the page within {self._timeout_seconds:g} s"
@@ -201,7 +201,7 @@ class PageFetcher:
         """Return the target of a redirect, checked for safety."""
         try:
             address = urljoin(str(current), location.strip().replace(" ", "%20"))
-            target = self._guard.check_url(address)
+            target = self._address_validator.check_url(address)
         except ValueError as error:
             raise ServiceError("malformed", f"{current.host} redirects to no address") from error
         except ServiceError as error:
@@ -297,7 +297,7 @@ class PageFetcher:
         """Open a response; see `open_response`."""
         if self._session is None:
             headers = {"User-Agent": self._user_agent, "Accept": "text/html,application/xhtml+xml,text/plain;q=0.8"}
-            self._session = create_session(self._guard, headers, self._tls_context)
+            self._session = create_session(self._address_validator, headers, self._tls_context)
         return open_response(self._session, target)
 
 

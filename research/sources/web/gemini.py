@@ -166,14 +166,14 @@ class GeminiSearch(GoogleProvider):
         """Build the result; a text that the service broke off adds a failure."""
         finish = str(get_member(candidate, "finish_reason") or "")
         grounded, failures = opened_pages
-        notes = []
+        first_note = ""
         if finish == "MAX_TOKENS":
-            notes.append("the text was cut off at the model's limit")
+            first_note = "the text was cut off at the model's limit"
         elif finish not in _COMPLETE_REASONS:
-            notes.append(f"the text broke off ({finish})")
+            first_note = f"the text broke off ({finish})"
             reason: FailureReason = "blocked" if finish in _REFUSAL_REASONS else "malformed"
             error = ServiceError(reason, f"{self.spec} stopped in the middle of its text ({finish})")
             failures += (error.to_failure("search", self.name, query),)
         is_attributed = not grounded.evidence or any(item.passages for item in grounded.evidence)
-        more_notes = () if is_attributed else ("no sentence is attributed to the sources",)
-        return grounded_result(grounded, failures, notes, more_notes)
+        last_note = "" if is_attributed else "no sentence is attributed to the sources"
+        return grounded_result(grounded, failures, first_note, last_note)

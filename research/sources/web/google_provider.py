@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from research.models.clients import ModelClients
 from research.models.errors import classify_error
 from research.models.retries import missing_key_error
 from research.models.roles import ModelSpec
+from research.sources.base import configured_readiness
 from research.sources.web.grounding import GroundedText
 from research.sources.web.provider import SearchResult
 
@@ -31,9 +32,7 @@ class GoogleProvider:
         self.spec = spec
 
     def readiness(self) -> Readiness:
-        if self._settings.key("gemini"):
-            return Readiness(state="live", detail=self.spec.name)
-        return Readiness(state="missing", detail="GEMINI_API_KEY")
+        return configured_readiness(bool(self._settings.key("gemini")), "GEMINI_API_KEY", self.spec.name)
 
     async def close(self) -> None:
         """Do nothing: the client is shared and closed by its owner."""
@@ -61,10 +60,13 @@ class GoogleProvider:
 
 
 def grounded_result(
-    grounded: GroundedText, failures: tuple[Failure, ...], notes: Sequence[str] = (), more_notes: Sequence[str] = ()
+    grounded: GroundedText, failures: tuple[Failure, ...], first_note: str = "", last_note: str = ""
 ) -> SearchResult:
-    """Return a text with its sources as a result; `notes` come first in its message."""
-    notes = [*notes]
+    """Return a text with its sources as a result.
+
+    Its message consists of `first_note`, of notes on citations and sources, and of `last_note`.
+    """
+    notes = [first_note]
     if grounded.unplaced_count:
         notes.append(f"{grounded.unplaced_count} citations could not be placed")
     if not grounded.evidence:
@@ -74,6 +76,6 @@ def grounded_result(
         summary=grounded.spans or (Span(kind="text", text=grounded.text),),
         executed_queries=grounded.executed_queries,
         suggestions=grounded.suggestions,
-        message="; ".join([*notes, *more_notes]),
+        message="; ".join(filter(None, [*notes, last_note])),
         failures=failures,
     )

@@ -48,9 +48,9 @@ def parse_grounding(parts: Sequence[Any], metadata: Any, retrieved: datetime) ->
     """Parse the text parts of a candidate and its grounding metadata."""
     pieces = ["" if get_member(part, "thought") else _get_text(part, "text") for part in parts or ()]
     text = "".join(pieces)
-    chunks = [parse_source(chunk, retrieved) for chunk in list_member(metadata, "grounding_chunks")]
-    segments, unplaced_count = _place_segments(pieces, list_member(metadata, "grounding_supports"), chunks)
-    evidence = _attach_passages(text, segments, chunks)
+    sources = [parse_source(chunk, retrieved) for chunk in list_member(metadata, "grounding_chunks")]
+    segments, unplaced_count = _place_segments(pieces, list_member(metadata, "grounding_supports"), sources)
+    evidence = _attach_passages(text, segments, sources)
     entry = get_member(metadata, "search_entry_point")
     return GroundedText(
         text=text,
@@ -72,24 +72,28 @@ class _PlacedSegment:
 
 
 def _place_segments(
-    pieces: Sequence[str], supports: Sequence[Any], chunks: Sequence[Evidence | None]
+    pieces: Sequence[str], supports: Sequence[Any], sources: Sequence[Evidence | None]
 ) -> tuple[list[_PlacedSegment], int]:
+    """Return the placed segments, and the number of those without a place or a source.
+
+    The indexes of a support refer to `sources`, which are None where a source is unusable.
+    """
     data = "".join(pieces).encode()
     starts = [0]
     for piece in pieces:
         starts.append(starts[-1] + len(piece.encode()))
-    out: list[_PlacedSegment] = []
+    placed: list[_PlacedSegment] = []
     unplaced = 0
     for support in supports:
         span = _locate_segment(data, starts, get_member(support, "segment"))
         indices = [parse_count(index) for index in list_member(support, "grounding_chunk_indices")]
-        sources = [chunks[at] for at in indices if at is not None and at < len(chunks)]
-        ids = [source.id for source in sources if source]
-        unplaced += span is None or len(sources) < len(indices)
+        cited = [sources[index] for index in indices if index is not None and index < len(sources)]
+        ids = [source.id for source in cited if source]
+        unplaced += span is None or len(cited) < len(indices)
         if span is not None and ids:
             start, end = (len(data[:at].decode()) for at in span)
-            out.append(_PlacedSegment(start, end, tuple(dict.fromkeys(ids))))
-    return out, unplaced
+            placed.append(_PlacedSegment(start, end, tuple(dict.fromkeys(ids))))
+    return placed, unplaced
 
 
 def _locate_segment(data: bytes, part_starts: Sequence[int], segment: Any) -> tuple[int, int] | None:
@@ -157,19 +161,19 @@ def _title_domain(title: str) -> str:
 
 
 def _attach_passages(
-    text: str, segments: Sequence[_PlacedSegment], chunks: Sequence[Evidence | None]
+    text: str, segments: Sequence[_PlacedSegment], sources: Sequence[Evidence | None]
 ) -> dict[str, Evidence]:
     """Return each source by id, with the segments that it supports as passages."""
-    out = {item.id: item for item in chunks if item}
+    by_id = {item.id: item for item in sources if item}
     for segment in segments:
         for source_id in segment.source_ids:
-            item = out[source_id]
+            item = by_id[source_id]
             passage = _make_passage(source_id, text[segment.start : segment.end])
             if passage.id not in {known.id for known in item.passages}:
                 passages = (*item.passages, passage)
                 language = item.language or detect_language(passage.text)
-                out[source_id] = item.model_copy(update={"passages": passages, "language": language})
-    return out
+                by_id[source_id] = item.model_copy(update={"passages": passages, "language": language})
+    return by_id
 
 
 def _make_passage(source_id: str, text: str) -> Passage:

@@ -61,7 +61,12 @@ def parse_page(data: bytes, url: str, *, charset: str = "", is_plain_text: bool 
     Raises:
         ServiceError: the page has no text, or parsing takes too long.
     """
-    arguments = {"url": url, "charset": charset, "plain": is_plain_text, "latest": latest_date.isoformat()}
+    arguments = {
+        "url": url,
+        "charset": charset,
+        "is_plain_text": is_plain_text,
+        "latest_date": latest_date.isoformat(),
+    }
     try:
         try:
             fields = _parse_in_child(data, arguments, base_seconds=1.2, seconds_per_mb=2.0)
@@ -69,7 +74,7 @@ def parse_page(data: bytes, url: str, *, charset: str = "", is_plain_text: bool 
             if is_plain_text or error.fault in ("busy", "start"):
                 raise
             # all text is faster to read than the main text
-            fields = _parse_in_child(data, arguments | {"whole": True}, base_seconds=0.6, seconds_per_mb=0.6)
+            fields = _parse_in_child(data, arguments | {"all_text": True}, base_seconds=0.6, seconds_per_mb=0.6)
     except ParserError as error:
         raise to_service_error(error, "the page") from error
     if "reason" in fields:
@@ -91,12 +96,27 @@ def _parse_in_child(data: bytes, arguments: dict[str, Any], *, base_seconds: flo
 
 
 def parse_task(
-    data: bytes, progress: object, *, url: str, charset: str, plain: bool, latest: str, whole: bool = False
+    data: bytes,
+    progress: object,
+    *,
+    url: str,
+    charset: str,
+    is_plain_text: bool,
+    latest_date: str,
+    all_text: bool = False,
 ) -> dict[str, Any]:
-    """Return the fields of a page, or the reason of failure; runs in a parser process."""
+    """Return the fields of a page, or the reason of failure; runs in a parser process.
+
+    `latest_date` is in ISO 8601. With `all_text` the text is not reduced to the main text.
+    `progress`, which every task gets, is not used.
+    """
     try:
         text = decode_page(data, charset)
-        page = _parse_plain_text(text, url) if plain else _parse_html(text, url, date.fromisoformat(latest), whole)
+        page = (
+            _parse_plain_text(text, url)
+            if is_plain_text
+            else _parse_html(text, url, date.fromisoformat(latest_date), all_text)
+        )
     except (UnicodeError, PageLimitError) as error:
         return {"reason": "malformed", "message": str(error)}
     if not page.text:

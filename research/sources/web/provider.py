@@ -26,7 +26,7 @@ class SearchResult:
 
 
 class WebProvider(Protocol):
-    """A provider of web search. Its clients are created at the first search, for one event loop."""
+    """A provider of web search. Belongs to the event loop on which it is first used."""
 
     @property
     def name(self) -> str:

@@ -21,7 +21,7 @@ def build_providers(dependencies: Dependencies) -> Sequence[WebProvider]:
 
 
 def build_provider(name: str, dependencies: Dependencies) -> WebProvider:
-    """Return the provider of a name."""
+    """Return the web provider with a name of the setting `WEB_SEARCH`; any other name means Wikipedia."""
     settings, clock = dependencies.settings, dependencies.clock
     if name == "gemini":
         return GeminiSearch(dependencies.model_clients, clock)
@@ -37,7 +37,7 @@ def build_provider(name: str, dependencies: Dependencies) -> WebProvider:
             clock=clock,
         )
     if service := search_services().get(name):
-        key, url = settings.provider_value(service.key), settings.provider_value(service.address)
+        key, url = settings.provider_value(service.key_setting), settings.provider_value(service.url_setting)
         return JSONSearch(service, key, url=url, max_results=results, timeout_seconds=seconds, clock=clock)
     if name == "searxng":
         return SearXNG(settings.searxng_url, max_results=results, timeout_seconds=seconds, clock=clock)

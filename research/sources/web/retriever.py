@@ -1,4 +1,4 @@
-"""Web retriever: the first provider that answers, the others as fallbacks.
+"""Web retriever. The first provider that answers is used; the others are fallbacks.
 
 The finding names providers that failed and the one that answered. Results without a summary may be
 enriched with passages of their pages and a cited summary.
@@ -19,13 +19,14 @@ from research.core.errors import ServiceError
 from research.core.events import EventEmitter
 from research.core.providers import search_services
 from research.core.records import Evidence, Failure, Finding, Passage, Readiness, Span, Task
-from research.http.failover import ask_in_order, failed_finding
+from research.http.failover import failed_finding, first_answer
+from research.sources.base import SEARCH_TIMEOUT_FRACTION
 from research.sources.domain_ranking import apply_domain_rules
+from research.sources.provider_retriever import ProviderRetriever
 from research.sources.web.provider import SearchResult, WebProvider
 
 Summariser = Callable[[str, Sequence[Evidence], EventEmitter], Awaitable[tuple[Span, ...]]]
 PROVIDERS_SETTING = "WEB_SEARCH"  # the missing setting if no provider is selected
-TIMEOUT_FRACTION = 0.95  # share of the time limit, so that partial results are kept
 
 
 class PassageReader(Protocol):
@@ -39,11 +40,10 @@ class PassageReader(Protocol):
         """
 
 
-class WebRetriever:
+class WebRetriever(ProviderRetriever[WebProvider]):
     """Searches the web through the configured providers."""
 
     name = "web"
-    max_sequential_calls = 1
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class WebRetriever:
         summarise: Summariser | None = None,
         page_reader: PassageReader | None = None,
         pages_per_search: int = 0,
-        domain_verdicts: Mapping[str, DomainStatus] | None = None,
+        domain_statuses: Mapping[str, DomainStatus] | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """Create a retriever.
@@ -61,13 +61,10 @@ class WebRetriever:
         `timeout_seconds` covers a whole search; `pages_per_search` is the number of results whose
         pages are read.
         """
-        self._providers = tuple(providers)
-        self._timeout_seconds = timeout_seconds
+        super().__init__(providers, timeout_seconds=timeout_seconds, domain_statuses=domain_statuses, clock=clock)
         self._summarise = summarise
         self._page_reader = page_reader
         self._pages_per_search = pages_per_search
-        self._domain_verdicts = domain_verdicts or {}
-        self._clock = clock
 
     @property
     def live_providers(self) -> Sequence[WebProvider]:
@@ -79,9 +76,8 @@ class WebRetriever:
             return Readiness(state="live", detail=", ".join(names))
         details = {p.name: p.readiness().detail for p in self._providers}
         main_details = [detail for name, detail in details.items() if name not in search_services()]
-        missing = (
-            main_details or [*details.values()] or [PROVIDERS_SETTING]
-        )  # the services of the table would make a long list
+        # The services of `data/searches.toml` would make a long list.
+        missing = main_details or [*details.values()] or [PROVIDERS_SETTING]
         return Readiness(state="missing", detail=", ".join(missing))
 
     async def search(self, task: Task, emit: EventEmitter) -> Finding:
@@ -92,14 +88,14 @@ class WebRetriever:
             if needed == PROVIDERS_SETTING:
                 raise ServiceError("no key", f"web search is turned off ({PROVIDERS_SETTING})")
             raise ServiceError("no key", f"web search needs one of {needed}", hint="key")
-        with count_down(self._timeout_seconds * TIMEOUT_FRACTION) as clock:
-            answer, failures = await ask_in_order(live, task.query, lambda p: p.search(task.query, emit), clock)
+        with count_down(self._timeout_seconds * SEARCH_TIMEOUT_FRACTION) as countdown:
+            answer, failures = await first_answer(live, task.query, lambda p: p.search(task.query, emit), countdown)
             if answer is None:
                 return failed_finding(task, started, failures)
             provider, result = answer
             result = self._apply_domain_rules(result, provider)
             if result.evidence and not provider.has_summary:
-                result = await self._enrich(task.query, result, clock, emit)
+                result = await self._enrich(task.query, result, countdown, emit)
         return Finding(
             task=task,
             evidence=result.evidence,
@@ -117,41 +113,35 @@ class WebRetriever:
     def _apply_domain_rules(self, result: SearchResult, provider: WebProvider) -> SearchResult:
         """Remove avoided domains from a result, unless a summary was already written from them."""
         evidence, removed_count = apply_domain_rules(
-            result.evidence, self._domain_verdicts, keep_avoided=provider.has_summary
+            result.evidence, self._domain_statuses, keep_avoided=provider.has_summary
         )
         note = f"left out, of sites to be avoided: {removed_count}" if removed_count else ""
         message = "; ".join(filter(None, [result.message, note]))
         return replace(result, evidence=evidence, message=message)
 
-    async def close(self) -> None:
-        for provider in self._providers:
-            await provider.close()
-
     # Pages and summaries for plain results
 
-    async def _enrich(
-        self, query: str, result: SearchResult, search_clock: Countdown, emit: EventEmitter
-    ) -> SearchResult:
+    async def _enrich(self, query: str, result: SearchResult, countdown: Countdown, emit: EventEmitter) -> SearchResult:
         """Add page passages and a summary, as far as time allows.
 
         When cancelled, it returns the result so far, because the search is already paid for.
         """
         try:
-            return await self._add_pages_and_summary(query, result, search_clock, emit)
+            return await self._add_pages_and_summary(query, result, countdown, emit)
         except asyncio.CancelledError:
             error = ServiceError("left out", "the search was ended before its summary was written")
             failure = error.to_failure("summarise", self.name, query)
             return replace(result, failures=(*result.failures, failure))
 
     async def _add_pages_and_summary(
-        self, query: str, result: SearchResult, search_clock: Countdown, emit: EventEmitter
+        self, query: str, result: SearchResult, countdown: Countdown, emit: EventEmitter
     ) -> SearchResult:
         if self._page_reader and self._pages_per_search:
-            result = await self._add_page_passages(query, result, search_clock.remaining_seconds / 2)
+            result = await self._add_page_passages(query, result, countdown.remaining_seconds / 2)
         if self._summarise is None:
             return result
         try:
-            async with deadline(search_clock.remaining_seconds):
+            async with deadline(countdown.remaining_seconds):
                 return replace(result, summary=await self._summarise(query, result.evidence, emit))
         except TimeoutError:
             service_error = ServiceError("timeout", "the search's time was over before the summary was there")
@@ -163,7 +153,7 @@ class WebRetriever:
     async def _add_page_passages(self, query: str, result: SearchResult, timeout_seconds: float) -> SearchResult:
         """Add passages of their pages to the first results; unreadable pages become failures.
 
-        Addresses that lead through the search service's redirects are not followed.
+        Pages behind the redirects of a search service are not read.
         """
         chosen = [item for item in result.evidence if item.url and not item.url_expires][: self._pages_per_search]
         results = await asyncio.gather(*(self._read_page(item, query, timeout_seconds) for item in chosen))

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from research.core.errors import ServiceError, error_from_status
 from research.core.events import EventEmitter
+from research.core.json_values import keep_objects
 from research.core.records import Readiness
 from research.core.text.publication_dates import parse_publication_day
-from research.http.responses import convert_errors, parse_json_response, ssl_context
-from research.http.sanitize import keep_objects, strip_html, tidy_text
+from research.http.lazy_client import LazyClient
+from research.http.responses import convert_errors, parse_json_object
+from research.http.sanitize import strip_html, tidy_text
+from research.sources.base import configured_readiness
 from research.sources.web.provider import SearchResult
 from research.sources.web.results import make_evidence, merge_results
 
@@ -46,12 +49,10 @@ class SearXNG:
         self._max_results = max_results
         self._timeout_seconds = timeout_seconds
         self._clock = clock
-        self._client: httpx.AsyncClient | None = None
+        self._client = LazyClient(headers={"User-Agent": USER_AGENT}, timeout=timeout_seconds)
 
     def readiness(self) -> Readiness:
-        if self._base_url:
-            return Readiness(state="live")
-        return Readiness(state="missing", detail=URL_SETTING)
+        return configured_readiness(bool(self._base_url), URL_SETTING)
 
     async def search(self, query: str, emit: EventEmitter) -> SearchResult:
         if not self._base_url:
@@ -81,32 +82,20 @@ class SearXNG:
         )
 
     async def close(self) -> None:
-        client, self._client = self._client, None
-        if client:
-            await client.aclose()
+        await self._client.close()
 
     async def _request(self, query: str) -> dict[str, Any]:
+        import httpx
+
         async with convert_errors("SearXNG", self._timeout_seconds):
-            response = await self._get_client().get("search", params={"q": query, "format": "json"})
-        return _parse_response(response)
-
-    def _get_client(self) -> httpx.AsyncClient:
-        """Return the HTTP client, created at first use.
-
-        Credentials are moved from the address to a header, because addresses are logged.
-        """
-        if self._client is None:
-            import httpx
-
             url = httpx.URL(self._base_url)
-            self._client = httpx.AsyncClient(
-                base_url=url.copy_with(userinfo=b""),
+            response = await self._client.open().get(
+                f"{str(url.copy_with(userinfo=b'')).rstrip('/')}/search",
+                params={"q": query, "format": "json"},
+                # Credentials are moved from the address to a header, because addresses are logged.
                 auth=(url.username, url.password) if url.userinfo else None,
-                headers={"User-Agent": USER_AGENT},
-                timeout=self._timeout_seconds,
-                verify=ssl_context(),
             )
-        return self._client
+        return _parse_response(response)
 
 
 def _parse_response(response: httpx.Response) -> dict[str, Any]:
@@ -121,7 +110,7 @@ def _parse_response(response: httpx.Response) -> dict[str, Any]:
         raise ServiceError("refused", text, hint="endpoint")
     if status >= 300:
         raise error_from_status(status, "SearXNG", response.headers)
-    document = parse_json_response(response, "SearXNG")
+    document = parse_json_object(response.content, response, "SearXNG")
     if not isinstance(document.get("results"), list):
         raise ServiceError("malformed", "SearXNG: the JSON has no results", hint="endpoint")
     return document

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from research.core.events import EventEmitter, UsageRecorded
+from research.core.json_values import keep_objects
 from research.core.records import Readiness
 from research.core.text.publication_dates import parse_publication_day
-from research.http.sanitize import keep_objects, tidy_text, truncate_text
+from research.http.sanitize import tidy_text, truncate_text
 from research.http.tavily import MAX_QUERY_CHARS, MAX_RESULTS, TavilyClient
 from research.sources.web.provider import SearchResult
-from research.sources.web.results import make_evidence, merge_results
+from research.sources.web.results import build_result, make_evidence
 
 
 class Tavily:
@@ -58,11 +59,7 @@ class Tavily:
             )
             for row in keep_objects(response.get("results"))
         )
-        return SearchResult(
-            evidence=merge_results(items, self._max_results),
-            executed_queries=() if sent_query == query else (sent_query,),
-            message="" if sent_query == query else f"query shortened to {len(sent_query)} characters",
-        )
+        return build_result(items, self._max_results, query, sent_query)
 
     async def close(self) -> None:
         await self._client.close()

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 from research.citations.registry import evidence_id
 from research.core.errors import ServiceError
 from research.core.events import EventEmitter
+from research.core.json_values import as_object, keep_objects
 from research.core.records import Evidence, Failure, Passage, Readiness, fingerprint
 from research.core.text.sentences import find_sentence_ends as sentence_ends
 from research.core.text.tokenizer import detect_language, tokenize, word_weights
@@ -24,7 +25,7 @@ from research.core.urls import canonical_url
 from research.http import mediawiki
 from research.http.client import ServiceClient
 from research.http.mediawiki import search_rank
-from research.http.sanitize import as_object, keep_objects, remove_control_characters, tidy_text, truncate_text
+from research.http.sanitize import remove_control_characters, tidy_text, truncate_text
 from research.sources.web.provider import SearchResult
 from research.sources.web.results import EVIDENCE_KIND, merge_results
 

@@ -11,12 +11,12 @@ def _build_retriever(dependencies: Dependencies) -> Retriever:
 
     settings = dependencies.settings
 
-    def client(url: str) -> ServiceClient:
+    def make_client(url: str) -> ServiceClient:
         return ServiceClient(url, timeout_seconds=settings.search_timeout / 3, contact=settings.contact)
 
-    wikis = {code: client(settings.wikipedia_url.replace("{language}", code)) for code in ("zh", "en")}
+    wikis = {code: make_client(settings.wikipedia_url.replace("{language}", code)) for code in ("zh", "en")}
     return WikidataRetriever(
-        client(settings.wikidata_url or BASE_URL),
+        make_client(settings.wikidata_url or BASE_URL),
         wikis,
         is_enabled=settings.open_sources,
         timeout_seconds=settings.search_timeout,

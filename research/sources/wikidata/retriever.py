@@ -16,14 +16,15 @@ from research.citations.registry import evidence_id
 from research.core.deadlines import deadline
 from research.core.errors import ServiceError
 from research.core.events import EventEmitter
+from research.core.json_values import as_object, keep_objects
 from research.core.records import Evidence, EvidenceKind, Finding, Language, Passage, Readiness, Task, fingerprint
 from research.core.text.hanzi import to_simplified
 from research.core.text.tokenizer import detect_language, has_han
 from research.http import mediawiki
 from research.http.client import ServiceClient
 from research.http.mediawiki import search_rank
-from research.http.sanitize import as_object, keep_objects, remove_control_characters, tidy_text, truncate_text
-from research.sources.base import OPEN_SOURCES_SETTING
+from research.http.sanitize import remove_control_characters, tidy_text, truncate_text
+from research.sources.base import OPEN_SOURCES_SETTING, SEARCH_TIMEOUT_FRACTION, configured_readiness
 from research.sources.wikidata.statements import (
     PROPERTIES,
     Labels,
@@ -42,7 +43,6 @@ MAX_CANDIDATES = 3  # entities that a query may denote
 MAX_ENTITIES = 2  # entities in a finding
 MAX_FACTS = 12  # for one entity, requested properties first
 MAX_IDS_PER_REQUEST = 50  # limit of the API
-TIMEOUT_FRACTION = 0.95  # of the search deadline
 
 
 class WikidataRetriever:
@@ -69,9 +69,7 @@ class WikidataRetriever:
         self._clock = clock
 
     def readiness(self) -> Readiness:
-        if self._is_enabled:
-            return Readiness(state="live", detail="wikidata.org")
-        return Readiness(state="missing", detail=OPEN_SOURCES_SETTING)
+        return configured_readiness(self._is_enabled, OPEN_SOURCES_SETTING, "wikidata.org")
 
     async def search(self, task: Task, emit: EventEmitter) -> Finding:
         if not self._is_enabled:
@@ -79,7 +77,7 @@ class WikidataRetriever:
         started, start_time = self._clock(), time.monotonic()
         query = tidy_text(task.query)
         try:
-            async with deadline(self._timeout_seconds * TIMEOUT_FRACTION):
+            async with deadline(self._timeout_seconds * SEARCH_TIMEOUT_FRACTION):
                 items = await self._find_evidence(query, started)
         except TimeoutError:
             raise ServiceError("timeout", "Wikidata did not answer in time", is_retryable=True) from None
@@ -121,8 +119,8 @@ class WikidataRetriever:
             "prop": "pageprops",
             "ppprop": "wikibase_item|disambiguation",
         }
-        answer = await mediawiki.query_api(self._wikipedia_clients[language], "Wikipedia", parameters)
-        pages = keep_objects(as_object(answer.get("query")).get("pages"))
+        body = await mediawiki.query_api(self._wikipedia_clients[language], "Wikipedia", parameters)
+        pages = keep_objects(as_object(body.get("query")).get("pages"))
         pages.sort(key=search_rank)
         props = [as_object(page.get("pageprops")) for page in pages]
         ids = [
@@ -142,8 +140,8 @@ class WikidataRetriever:
             "props": props,
             "languages": "zh-hans|zh-cn|zh|en" if language == "zh" else "en",
         }
-        answer = await mediawiki.query_api(self._client, "Wikidata", parameters)
-        entities = answer.get("entities")
+        body = await mediawiki.query_api(self._client, "Wikidata", parameters)
+        entities = body.get("entities")
         if not isinstance(entities, dict):
             raise ServiceError("malformed", "Wikidata: the JSON has no entities", hint="endpoint")
         ordered = (as_object(entities.get(item)) for item in ids)

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 
 from research import data
 from research.core.i18n import message, translator
+from research.core.json_values import as_object, keep_objects
 from research.core.records import Language
 from research.core.text.hanzi import to_simplified
 from research.core.text.lexicon import lexicon_entries
 from research.core.text.tokenizer import has_han
 from research.core.urls import canonical_url
-from research.http.sanitize import as_object, keep_objects, tidy_text
+from research.http.sanitize import tidy_text
 
 Labels = Mapping[str, str]  # by entity id
 

@@ -6,17 +6,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from research.core.text.quotes import find_quote, normalise_quote
 from research.core.text.sentences import join_lines, split_sentences
-from research.core.text.tokenizer import (
-    STOP_WORDS,
-    detect_language,
-    find_quote,
-    has_han,
-    normalise_quote,
-    split_words,
-    stem,
-    tokenize,
-)
+from research.core.text.tokenizer import STOP_WORDS, detect_language, has_han, split_words, stem, tokenize
 from tests.tables import each_row
 
 

@@ -41,7 +41,7 @@ async def read(site):
         guard = AddressValidator(allowed=frozenset({("127.0.0.1", site.port)} if allowed else ()))
         own = [path.startswith("/") and not path.endswith(".opml") for path in paths]
         urls = [site.base_url * mine + path for path, mine in zip(paths, own, strict=True)]
-        client = FeedClient(**{"timeout_seconds": 5, "guard": guard, **more.pop("client", {})})
+        client = FeedClient(**{"timeout_seconds": 5, "address_validator": guard, **more.pop("client", {})})
         opened.append(FeedSearch(urls, client=client, **{"clock": lambda: NOW, **more}))
         return opened[-1]
 
@@ -449,7 +449,7 @@ async def test_who_was_led_away_does_not_come_back_as_the_operator(site, read):
         hop = {"Location": f"{other.base_url}/hop"}
         site.feeds |= {"/x": Given(status=302, headers=hop), "/inside": Given(rss(CUT))}
         guard = AddressValidator(allowed=frozenset({("127.0.0.1", other.port)}))
-        trouble = await failure(read("/x", client={"guard": guard}))
+        trouble = await failure(read("/x", client={"address_validator": guard}))
         assert trouble.reason == "refused"
         assert (site.paths, other.paths) == (["/x"], ["/hop"])
 
@@ -467,7 +467,7 @@ async def test_a_password_goes_to_its_own_host_and_into_no_message(site, read):
         site.feeds["/x"] = Given(status=302, headers={"Location": f"{other.base_url}/rss"})
         url = site.base_url.replace("//", "//ann:sentinel@") + "/x"
         guard = AddressValidator(allowed=frozenset({("127.0.0.1", other.port)}))
-        news = await look(read(url, client={"guard": guard}))
+        news = await look(read(url, client={"address_validator": guard}))
         assert len(news.articles) == 1
         assert site.last.headers["authorization"].startswith("Basic ")
         assert "authorization" not in other.last.headers

@@ -27,7 +27,9 @@ TOPIC = "降准"
 
 async def read(fake: FakeFeeds, feed: bytes) -> list[Article]:
     fake.feeds["/rss"] = Given(feed)
-    client = FeedClient(timeout_seconds=5, guard=AddressValidator(allowed=frozenset({("127.0.0.1", fake.port)})))
+    client = FeedClient(
+        timeout_seconds=5, address_validator=AddressValidator(allowed=frozenset({("127.0.0.1", fake.port)}))
+    )
     feeds = FeedSearch([f"{fake.base_url}/rss"], client=client, clock=lambda: NOW)
     try:
         return list((await feeds.search(TOPIC, NewsRequest(), ignore_event)).articles)

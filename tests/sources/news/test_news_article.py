@@ -65,15 +65,15 @@ def test_a_blank_in_an_address_is_encoded_and_in_a_host_makes_it_none(told: str,
 def test_an_article_without_a_date_is_not_outside_a_window() -> None:
     made = Article(title="Ferry sinks")
     assert made.moment is None
-    assert not made.with_window_check(TimeWindow(DAY, DAY + timedelta(hours=1))).is_outside_window
+    assert not made.with_window(TimeWindow(DAY, DAY + timedelta(hours=1))).is_outside_window
     (story,) = cluster_articles([made])
     assert (story.earliest, story.latest) == (None, None)
 
 
 def test_an_article_outside_the_window_is_marked_and_otherwise_the_same() -> None:
     made, window = Article(title="T", published=DAY), TimeWindow(NOW, NOW + timedelta(days=1))
-    assert made.with_window_check(window) == made.model_copy(update={"is_outside_window": True})
-    assert made.with_window_check(None) == made
+    assert made.with_window(window) == made.model_copy(update={"is_outside_window": True})
+    assert made.with_window(None) == made
 
 
 def test_copies_of_one_address_keep_what_any_of_them_knows() -> None:

@@ -534,10 +534,10 @@ async def test_domains_to_avoid_are_left_out_before_the_best_are_taken(papers: A
     ]  # fmt: skip
     names = ("openalex", "crossref")
     assert len(await found(papers(*names))) == 2
-    finding = await papers(*names, max_results=1, domain_verdicts={"mill.example": "avoid"}).search(TASK, ignore_event)
+    finding = await papers(*names, max_results=1, domain_statuses={"mill.example": "avoid"}).search(TASK, ignore_event)
     assert [item.title for item in finding.evidence] == [TITLE]
     assert finding.message == "1 results of domains that are to be avoided"
-    warned = await found(papers(*names, domain_verdicts={"mill.example": "warn"}))
+    warned = await found(papers(*names, domain_statuses={"mill.example": "warn"}))
     assert {item.title: item.domain_status for item in warned} == {"Elsewhere": "warned", TITLE: ""}
 
 

@@ -24,9 +24,9 @@ from pydantic import SecretStr
 from research.core.errors import ServiceError
 from research.core.settings import Settings
 from research.sources.mcp_tools.transports import open_stdio
-from research.sources.places import client
+from research.sources.places import amap_sessions
 from research.sources.places.amap import AmapBackend
-from research.sources.places.client import START_TIMEOUT_FACTOR, AmapSession, session_factory
+from research.sources.places.amap_sessions import START_TIMEOUT_FACTOR, AmapSession, session_factory
 from research.sources.places.server import build_server
 from tests.fakes import until
 from tests.servers import refused_url
@@ -319,7 +319,7 @@ def test_every_way_to_go_wrong_is_tried() -> None:
 
 @pytest.mark.parametrize("route", ["npm", "hosted"])
 async def test_amaps_own_servers_need_a_key(route: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "HOSTED_URL", refused_url())  # nothing may be asked of the real one
+    monkeypatch.setattr(amap_sessions, "HOSTED_URL", refused_url())  # nothing may be asked of the real one
     async with opened(settings(tmp_path, route, None, amap_key=SecretStr(""))) as session:
         trouble = await failure(session)
     assert (trouble.reason, trouble.hint) == ("no key", "key")

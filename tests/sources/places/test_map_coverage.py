@@ -9,7 +9,7 @@ import pytest
 
 from research import data
 from research.core.coordinates import Point
-from research.sources.places import coverage, kinds
+from research.sources.places import amap_coverage, kinds
 from research.sources.places.questions import list_purposes
 
 
@@ -35,12 +35,12 @@ from research.sources.places.questions import list_purposes
     ],
 )
 def test_countries_large_cities_and_foreign_scripts_are_surely_beyond(name: str) -> None:
-    assert coverage.outside_likelihood(name.replace("|", " ")) == "surely"
+    assert amap_coverage.outside_likelihood(name.replace("|", " ")) == "surely"
 
 
 @pytest.mark.parametrize("name", ["京都清水寺", "日本大阪城", "台北101", "东京塔", "Kyoto Station", "柏林寺"])
 def test_what_begins_with_such_a_name_is_only_likely(name: str) -> None:
-    assert coverage.outside_likelihood(name) == "likely"
+    assert amap_coverage.outside_likelihood(name) == "likely"
 
 
 @pytest.mark.parametrize(
@@ -61,18 +61,18 @@ def test_what_begins_with_such_a_name_is_only_likely(name: str) -> None:
     ],
 )
 def test_what_is_in_china_is_not_beyond(name: str) -> None:
-    assert coverage.outside_likelihood(name) == ""
+    assert amap_coverage.outside_likelihood(name) == ""
 
 
 def test_letters_alone_do_not_tell() -> None:
-    assert {coverage.outside_likelihood(name) for name in ("Wangfujing", "Montmartre")} == {"perhaps"}
+    assert {amap_coverage.outside_likelihood(name) for name in ("Wangfujing", "Montmartre")} == {"perhaps"}
 
 
 def test_the_sights_of_china_are_hardly_ever_taken_for_foreign() -> None:
     """A list that the table was not made from."""
     rows = csv.DictReader(data.text("sights/a_sight.csv").splitlines())
     names = [row["name"] for row in rows]
-    taken = [name for name in names if coverage.outside_likelihood(name)]
+    taken = [name for name in names if amap_coverage.outside_likelihood(name)]
     assert len(names) > 300
     assert len(taken) <= 1, taken
 
@@ -83,14 +83,14 @@ def test_the_sights_of_china_are_hardly_ever_taken_for_foreign() -> None:
      ("JP", "", False), ("日本", "", False), ("中国", "710000", False), ("TW", "", False)],
 )  # fmt: skip
 def test_a_geocoder_s_country_decides(country: str, adcode: str, said: bool) -> None:
-    assert coverage.is_covered(country, adcode) is said
+    assert amap_coverage.is_covered(country, adcode) is said
 
 
 def test_a_point_is_only_surely_outside_far_away() -> None:
-    assert coverage.is_surely_outside(Point(2.35, 48.85))
-    assert coverage.is_surely_outside(Point(139.7, 35.7))
-    assert not coverage.is_surely_outside(Point(126.98, 37.57))  # Seoul: who knows
-    assert not coverage.is_surely_outside(Point(116.4, 39.9))
+    assert amap_coverage.is_outside_china_box(Point(2.35, 48.85))
+    assert amap_coverage.is_outside_china_box(Point(139.7, 35.7))
+    assert not amap_coverage.is_outside_china_box(Point(126.98, 37.57))  # Seoul: who knows
+    assert not amap_coverage.is_outside_china_box(Point(116.4, 39.9))
 
 
 def test_nearly_every_keyword_of_a_search_asks_for_a_kind_of_openstreetmap() -> None:

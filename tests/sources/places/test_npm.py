@@ -36,7 +36,7 @@ from pydantic import SecretStr
 
 from research.core.errors import ServiceError
 from research.core.settings import Settings
-from research.sources.places.client import AmapSession, session_factory
+from research.sources.places.amap_sessions import AmapSession, session_factory
 from research.sources.places.offline import OfflineBackend
 from research.sources.places.server import build_server
 from tests.fakes import until

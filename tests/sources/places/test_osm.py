@@ -321,9 +321,9 @@ class Noted(ServiceClient):
         super().__init__(address)
         self.clock = clock
 
-    async def get_rows(self, *given: Any) -> list[dict[str, Any]]:
+    async def get_json_list(self, *given: Any) -> list[dict[str, Any]]:
         self.clock.begun.append(self.clock.now)
-        return await super().get_rows(*given)
+        return await super().get_json_list(*given)
 
 
 async def test_nominatim_is_asked_once_a_second_by_all_desks_together(

@@ -202,7 +202,7 @@ async def test_without_a_key_a_way_is_a_line_and_it_is_said_why(tmp_path: Path, 
 
 
 async def test_a_round_has_a_table_of_distances_that_cites_what_it_says(tmp_path: Path, fake: FakeAmap) -> None:
-    wish = PlaceQuery(place="北京", intent="route", stops=("故宫博物院", "中国国家博物馆", "皇城根遗址公园"))
+    wish = PlaceQuery(place="北京", intent="itinerary", stops=("故宫博物院", "中国国家博物馆", "皇城根遗址公园"))
     env = {"AMAP_MAPS_API_KEY": KEY, "AMAP_BASE_URL": fake.base_url}
     async for source in opened(tmp_path, env, lambda _: wish):
         found = await ask(source, "北京一日游")

@@ -129,11 +129,11 @@ async def test_nothing_found_is_no_failure_and_a_reason_in_a_good_answer_is_one(
 def test_a_service_is_asked_where_its_key_is_set(name: str) -> None:
     one = search_services()[name]
     ready = {}
-    for env in ({}, {one.key: KEY}):
+    for env in ({}, {one.key_setting: KEY}):
         own = settings.load_settings(env, data_dir=Path("unused"))
         found = {p.name: p.readiness() for p in build_providers(Dependencies(settings=own, model_clients=_NoClients(own)))}  # fmt: skip
         ready[bool(env)] = found[name]
-    assert (ready[False].state, ready[False].detail) == ("missing", one.key)
+    assert (ready[False].state, ready[False].detail) == ("missing", one.key_setting)
     assert ready[True].state == "live"
     assert KEY in own.secrets
 

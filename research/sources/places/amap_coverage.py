@@ -17,10 +17,12 @@ from research.core.coordinates import Point
 from research.core.text.hanzi import to_simplified
 from research.core.text.tokenizer import has_han
 
-# surely: a foreign script, or a part of the name is in the table. likely: the name contains one of
-# the table, as 柏林寺 does, although it is in Beijing. perhaps: unknown name in Latin letters.
-# "": no sign that it is outside.
-OutsideLikelihood = Literal["surely", "likely", "perhaps", ""]
+OutsideLikelihood = Literal[
+    "surely",  # the name is in a foreign script, or a part of it is in the table
+    "likely",  # it contains a name of the table, as 柏林寺 does, although that is in Beijing
+    "perhaps",  # an unknown name in Latin letters
+    "",  # no sign that the place is outside
+]
 
 OUTSIDE_LIKELIHOODS = ("surely", "likely")
 COVERED_COUNTRIES = ("CN", "HK", "MO")  # ISO 3166-1 codes that Amap covers
@@ -73,7 +75,7 @@ def is_covered(country: str, adcode: str = "") -> bool:
     return country.upper() in ("", "中国", "CHINA", *COVERED_COUNTRIES) and not adcode.startswith("71")
 
 
-def is_surely_outside(point: Point) -> bool:
+def is_outside_china_box(point: Point) -> bool:
     """Return whether a point is outside the box around China. A point inside it may still be
     abroad."""
     west, south, east, north = _CHINA_BOX

@@ -18,7 +18,7 @@ from research.sources.mcp_tools import session
 from research.sources.mcp_tools.session import START_TIMEOUT_FACTOR, SessionFactory, ToolError, invoke
 from research.sources.mcp_tools.transports import open_http, open_stdio
 from research.sources.places import tool_responses
-from research.sources.places.tools import AmapTools, MapBackend
+from research.sources.places.tools import BackendTools, MapBackend
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -52,8 +52,8 @@ class AmapSession(session.ToolServerSession):
         if loaded_tool is None:
             raise ServiceError("refused", f"the server of Amap's tools has no tool {tool}")
         message = await invoke(loaded_tool, arguments)
-        answer: dict[str, Any] = message.artifact["structured_content"]
-        return answer
+        body: dict[str, Any] = message.artifact["structured_content"]
+        return body
 
 
 async def _read_object(request: MCPToolCallRequest, handler: Handler) -> CallToolResult:
@@ -71,21 +71,21 @@ async def _read_object(request: MCPToolCallRequest, handler: Handler) -> CallToo
     text = "".join(block.text for block in result.content if block.type == "text")
     if result.isError:
         raise tool_responses.parse_error(text)
-    answer = result.structuredContent
-    if not isinstance(answer, dict):
+    body = result.structuredContent
+    if not isinstance(body, dict):
         try:
-            answer = json.loads(text)
+            body = json.loads(text)
         except (ValueError, RecursionError):
-            answer = None
-    if not isinstance(answer, dict):
+            body = None
+    if not isinstance(body, dict):
         raise ServiceError("malformed", "Amap's tool answered without the JSON asked for")
-    if answer.keys() == {"error"}:  # some servers do not mark this as an error
-        raise tool_responses.parse_error(str(answer["error"]))
-    return CallToolResult(content=[], structuredContent=answer)
+    if body.keys() == {"error"}:  # some servers do not mark this as an error
+        raise tool_responses.parse_error(str(body["error"]))
+    return CallToolResult(content=[], structuredContent=body)
 
 
 class InProcessSession:
-    """The same tools over a back end in this process, without an MCP server."""
+    """The map tools over a back end, called in this process without an MCP server."""
 
     def __init__(self, backend: MapBackend) -> None:
         self._backend = backend
@@ -99,10 +99,11 @@ class InProcessSession:
         Raises:
             ServiceError: the back end has no result.
         """
-        answer: dict[str, Any] = await getattr(AmapTools(self._backend), tool)(**arguments)
-        return answer
+        body: dict[str, Any] = await getattr(BackendTools(self._backend), tool)(**arguments)
+        return body
 
     async def close(self) -> None:
+        """Close the back end."""
         await self._backend.close()
 
 
