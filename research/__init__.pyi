@@ -41,6 +41,7 @@ from .core.events import ClarificationNeeded as ClarificationNeeded
 from .core.events import DatabaseStepTaken as DatabaseStepTaken
 from .core.events import DraftStarted as DraftStarted
 from .core.events import Event as Event
+from .core.events import EventRecord as EventRecord
 from .core.events import InstructionAdded as InstructionAdded
 from .core.events import InstructionApplied as InstructionApplied
 from .core.events import LimitApplied as LimitApplied

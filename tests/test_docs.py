@@ -19,7 +19,7 @@ from research.core import settings
 from research.core.providers import search_services, shipped_providers
 from research.models import roles
 from research.sources import registry
-from tests import settings_table
+from tests import document_tables
 from tests.tables import each_row
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,7 +34,7 @@ TOLD = {path: path.read_text(encoding="utf-8") for path in DOCUMENTS}
 SETTINGS, ARCHITECTURE = TOLD[DOCS / "settings.md"], TOLD[DOCS / "architecture.md"]
 FENCE = re.compile(r"^( *)(```+).*?^\1\2 *$", re.M | re.S)
 CODE = re.compile(r"(`+)(.+?)\1", re.S)
-ROWS = {name: row for name, row in settings_table.rows(SETTINGS) if name}
+ROWS = {name: row for name, row in document_tables.rows(SETTINGS) if name}
 
 
 def prose(text: str) -> str:
@@ -130,6 +130,13 @@ def test_every_name_beside_a_path_of_the_walk_is_defined_there() -> None:
         assert f'"{node}"' in known, node
 
 
+def test_the_walk_names_each_file_once() -> None:
+    walk = ARCHITECTURE.partition("## The walk of one question")[2].partition("\n## ")[0]
+    paths = re.findall(r"\b(?:research|pages)/[\w/]+\.py", walk)
+    assert sorted(paths) == sorted(set(paths))
+    assert len(paths) > 25
+
+
 def test_every_path_of_the_tree_exists_and_every_folder_is_in_it() -> None:
     """A line begins with its paths; the names of files behind them are of the folder, if it is one."""
     tree = ARCHITECTURE.split("## The tree")[1].split("```")[1].strip().splitlines()
@@ -159,8 +166,8 @@ def test_every_path_of_the_tree_exists_and_every_folder_is_in_it() -> None:
 
 
 def test_the_table_of_settings_is_up_to_date() -> None:
-    """`python -m tests.settings_table` writes it."""
-    assert settings_table.written(SETTINGS) == SETTINGS
+    """`python -m tests.document_tables` writes it."""
+    assert document_tables.written(SETTINGS) == SETTINGS
     assert [name for name, row in ROWS.items() if not row[4]] == []
     assert [name for name, row in ROWS.items() if not row[2]] == []
 
@@ -168,7 +175,7 @@ def test_the_table_of_settings_is_up_to_date() -> None:
 def test_every_setting_of_the_environment_is_in_the_table_and_the_other_way_round() -> None:
     declared = settings.DECLARED.values()
     assert set(ROWS) == {name for one in declared for name in (one.variable.name, *one.variable.other_names)}
-    assert len(ROWS) == sum(1 for name, _ in settings_table.rows(SETTINGS) if name)
+    assert len(ROWS) == sum(1 for name, _ in document_tables.rows(SETTINGS) if name)
 
 
 def test_the_defaults_in_the_table_are_those_of_the_code(tmp_path: Path) -> None:
@@ -205,7 +212,7 @@ def test_the_values_in_the_table_are_those_that_the_code_permits() -> None:
 def test_a_setting_that_the_table_lacks_is_added_and_one_that_is_gone_is_taken_out() -> None:
     line = next(line for line in SETTINGS.splitlines() if "`MAX_RESEARCH_LOOPS`" in line)
     changed = SETTINGS.replace(f"{line}\n", line.replace("MAX_RESEARCH_LOOPS", "NO_MORE") + "\n")
-    assert settings_table.written(changed) == SETTINGS
+    assert document_tables.written(changed) == SETTINGS
 
 
 def test_every_setting_is_shown_but_no_key() -> None:
@@ -403,7 +410,7 @@ def test_requirements_are_lower_bounded_and_every_import_is_required():
 
 def test_the_documents_name_every_provider_of_models_and_what_it_needs() -> None:
     """The Settings page draws the same table, from the same file."""
-    table = SETTINGS.partition(settings_table.SERVERS)[2].partition(settings_table.SERVERS_END)[0]
+    table = SETTINGS.partition(document_tables.SERVERS)[2].partition(document_tables.SERVERS_END)[0]
     for name, one in shipped_providers().items():
         row = next(line for line in table.splitlines() if line.startswith(f"| `{name}` |"))
         assert one.title in row

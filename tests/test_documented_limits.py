@@ -98,7 +98,7 @@ def stated() -> dict[str, tuple[str, str]]:
             f"the Database page takes up to {database_page.MAX_FILE_MEGABYTES} MB each",
         ),
         "gathered": (
-            "database.md", f"A member of more than {rewrites.MAX_MEMBER_CHARS:,} characters is left as NULL",
+            "database.md", f"A member of more than {rewrites.MAX_GATHERED_CHARS:,} characters is left as NULL",
         ),
         "duckdb": (
             "database.md",

@@ -40,7 +40,7 @@ def _server_lines() -> list[str]:
     if "osm" in maps:
         lines.append(t("leaves.osm", when="abroad" if "amap" in maps else "always"))
     for name, source in sources_by_name().items():
-        if name in live and source.is_external and not source.is_local:
+        if name in live and source.label and not source.is_local:
             lines.append(t("leaves.source", name=escape_markdown(source_name(name))))
     lines = lines or [t("leaves.none")]
     if settings.runs_url:

@@ -42,7 +42,7 @@ def draw(library: Library, *, has_both_origins: bool, document_names: tuple[str,
             )
     if not query.strip():
         return
-    hits = library.search(query, limit=MAX_HITS, sample=SAMPLE_FILTERS.get(origin or "all"), names=document_names)
+    hits = library.search(query, limit=MAX_HITS, is_sample=SAMPLE_FILTERS.get(origin or "all"), names=document_names)
     if not hits:
         st.caption(t("library.no_hits"))
         return

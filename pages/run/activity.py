@@ -12,6 +12,7 @@ from pages.run import steps
 from pages.run.progress import RoundProgress, RunProgress, SearchProgress, SectionProgress
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import (
+    current_language,
     format_duration,
     format_local_time,
     format_money,
@@ -156,10 +157,8 @@ def _draw_notes(run_progress: RunProgress, run: Run) -> None:
         if datetime.now(UTC) < since + timedelta(seconds=wait):
             reason_text = escape_markdown(value_label("reason", reason))
             st.caption(t("step.again", what=escape_markdown(what), why=reason_text, wait=format_duration(wait)))
-    for what, level in run_progress.refused_thinking_levels.items():
-        st.caption(t("step.unthinking", what=escape_markdown(what), level=escape_markdown(level)))
-    for what, count in run_progress.undercounted_tokens.items():
-        st.caption(t("step.undercounted", what=escape_markdown(what), n=format_number(count)))
+    for event in run_progress.noted_events.values():
+        st.caption(escape_markdown(event.describe(current_language())))
     for what, parts in run_progress.unreadable_parts.items():
         part_names = escape_markdown("; ".join(dict.fromkeys(parts)))
         st.caption(t("step.unreadable", what=escape_markdown(what), parts=part_names))

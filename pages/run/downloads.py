@@ -45,19 +45,12 @@ DEFAULT_PREFERENCE = "download"  # name of the preference that holds the usual f
 DEFAULT_FORMAT = "md"  # usual format before the first download
 
 _GROUP_BY_CONTENT = {"table": "tables", "answer tables": "tables", "rows": "tables", "everything": "all"}
-_ICONS = {
-    "md": ":material/download:",
-    "pdf": ":material/picture_as_pdf:",
-    "page": ":material/html:",
-    "notes": ":material/superscript:",
-    "json": ":material/data_object:",
-}
 _GROUP_ICONS = {
-    "report": ":material/description:",
-    "sources": ":material/format_quote:",
-    "places": ":material/place:",
-    "tables": ":material/table:",
-    "all": ":material/folder_zip:",
+    "report": "description",
+    "sources": "format_quote",
+    "places": "place",
+    "tables": "table",
+    "all": "folder_zip",
 }
 
 
@@ -70,6 +63,7 @@ class DownloadFormat(NamedTuple):
     label_as_default: str  # on the button of the usual format
     suffix: str
     mime: str
+    icon: str  # a Material symbol
     build: Callable[[], bytes]
 
 
@@ -103,15 +97,17 @@ def list_formats(report: Report, cited: CitedAnswer | None) -> Iterator[Download
     for file in files:
         export_format = file.format
         options = ExportOptions.from_settings(settings, language=language, table_number=file.table_number)
-        label = export_format.label.text(language)
-        short_label = (export_format.short_label or export_format.label).text(language)
+        label = export_format.label.in_language(language)
+        short_label = (export_format.short_label or export_format.label).in_language(language)
+        group = _GROUP_BY_CONTENT.get(export_format.content, export_format.content)
         yield DownloadFormat(
             f"{export_format.key}_{file.table_number}" if file.table_number else export_format.key,
-            _GROUP_BY_CONTENT.get(export_format.content, export_format.content),
+            group,
             f"{label} {file.table_number}" if file_counts[export_format.key] > 1 else label,
             t("download.now", format=short_label),
             f".{file.suffix}",
             export_format.mime,
+            export_format.icon or _GROUP_ICONS[group],
             partial(export_format.write, report, cited, options),
         )
 
@@ -134,7 +130,7 @@ def draw_button(report: Report, download: DownloadFormat, *, is_default: bool = 
         mime=download.mime,
         key=f"download_{download.kind}_{report.run.id[:8]}",
         on_click="ignore",
-        icon=_ICONS["md"] if is_default else _ICONS.get(download.kind, _GROUP_ICONS[download.group]),
+        icon=f":material/{'download' if is_default else download.icon}:",
         type="secondary" if is_default else "tertiary",
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 import research
-from research import Cell, DatabaseStep, Event, Grid, Task
+from research import Cell, DatabaseStep, Event, EventRecord, Grid, Task
 
 
 @dataclass
@@ -93,8 +93,7 @@ class RunProgress:
     instructions: list[str] = field(default_factory=list)
     applied_instructions: int = 0  # number of instructions that a stage has applied
     queued_names: list[str] = field(default_factory=list)
-    refused_thinking_levels: dict[str, str] = field(default_factory=dict)  # by model
-    undercounted_tokens: dict[str, int] = field(default_factory=dict)  # by model
+    noted_events: dict[tuple[str, str], EventRecord] = field(default_factory=dict)  # last ones, by kind and service
     unreadable_parts: dict[str, list[str]] = field(default_factory=dict)  # answer parts, by model
     save_problem: str = ""  # reason why the report could not be saved
     citation_count: int | None = None
@@ -118,6 +117,8 @@ class RunProgress:
             self.seq = event.seq
             self.first_event_at = self.first_event_at or event.time
             self.last_event_at = event.time
+            if event.data.note:
+                self.noted_events[event.kind, getattr(event.data, "service", "")] = event.data
             handler = getattr(self, f"_on_{event.kind}", None)
             if handler and not isinstance(event.data, research.UnknownEvent):
                 handler(event.data, event.time)
@@ -260,12 +261,6 @@ class RunProgress:
             self.queued_names.append(event.service)
         elif event.service in self.queued_names:
             self.queued_names.remove(event.service)
-
-    def _on_thinking_unsupported(self, event: research.ThinkingUnsupported, _: datetime) -> None:
-        self.refused_thinking_levels[event.service] = event.level
-
-    def _on_prompt_undercounted(self, event: research.PromptUndercounted, _: datetime) -> None:
-        self.undercounted_tokens[event.service] = event.tokens
 
     def _on_parts_unreadable(self, event: research.PartsUnreadable, _: datetime) -> None:
         self.unreadable_parts.setdefault(event.service, []).extend(event.parts)

@@ -186,7 +186,7 @@ def _draw_full_export(query_result: QueryResult, name: str, key: str, database: 
         st.caption(t("rows.all_help", n=format_number(MAX_EXPORT_ROWS)))
         with st.container(horizontal=True):
             for ending, export_format in _row_formats().items():
-                label = export_format.label.text(current_language())
+                label = export_format.label.in_language(current_language())
                 if st.button(label, key=f"all_{ending}_{key}", icon=FILE_ICONS.get(ending)):
                     st.session_state[cache_key] = _export_all(query_result, f"{name}-all.{ending}", database, owner)
         if export := st.session_state.get(cache_key):
@@ -349,7 +349,7 @@ def _draw_row_downloads(report: Report, table_number: int, file_stem: str, key: 
     with st.container(horizontal=True, vertical_alignment="center"):
         for suffix, export_format in _row_formats().items():
             st.download_button(
-                export_format.label.text(language),
+                export_format.label.in_language(language),
                 partial(export_format.write, report, cited, options),
                 file_name=f"{file_stem}.{suffix}",
                 mime=export_format.mime,

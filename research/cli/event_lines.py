@@ -59,20 +59,16 @@ def format_event(event: Event) -> StyledLines:
 
 
 def _call_lines(event: Event) -> StyledLines:
-    """Return the lines about an event of a call to a model or service."""
+    """Return the lines about an event of a call to a model or service, or one with a note."""
     match event.data:
         case research.RateLimitWait(service=service, is_over=False):
             return [(f"{service}: waiting for its turn", "dim")]
         case research.RetryScheduled(service=service, reason=reason, seconds=seconds):
             return [(f"{service}: {reason}, retrying in {seconds:g} s", "yellow")]
-        case research.ThinkingUnsupported(service=service, level=level):
-            return [(f"{service}: does not accept thinking level {level}; asked without", "yellow")]
-        case research.PromptUndercounted(service=service, tokens=tokens):
-            text = f"counted only {tokens} tokens of a longer prompt; it may not have read all of it"
-            return [(f"{service}: {text}", "yellow")]
         case research.PartsUnreadable(service=service, parts=parts):
             return [(f"{service}: could not be read in the answer: {shorten(clean_line('; '.join(parts)))}", "yellow")]
-    return []
+    note = clean_line(event.data.describe("en"))
+    return [(note, "yellow")] if note else []
 
 
 def _plan_lines(plan: Plan) -> StyledLines:

@@ -246,7 +246,7 @@ def write_report(report: Report, answer: CitedAnswer | None, args: argparse.Name
 
 
 def _options(citations: CitationFormat | None) -> ExportOptions:
-    settings = research.get_application().settings
+    settings = research.get_application().services_for().settings
     return research.ExportOptions.from_settings(settings, citation_format=citations)
 
 
@@ -274,11 +274,10 @@ def check_output(path: Path | None, is_table: bool = False) -> None:
 
 
 def _output_suffix(path: Path, is_table: bool = False) -> str:
-    """Return the suffix of the format of a file: Markdown without a suffix, "" for an unknown one."""
-    if path.suffix.lower() in ("", ".txt", ".markdown"):
-        return "md"
-    found = research.find_format(path.name, for_table=is_table)
-    return found.suffix if found else ""
+    """Return the suffix of the format of a file: Markdown for plain text, "" for an unknown one."""
+    if found := research.find_format(path.name, for_table=is_table):
+        return found.suffix
+    return "md" if path.suffix.lower() in ("", ".txt", ".markdown") else ""
 
 
 def _chosen_suffix(args: argparse.Namespace) -> str:

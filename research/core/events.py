@@ -3,16 +3,21 @@
 An event's kind is the snake-case name of its class, except that of `UsageRecorded`. A row of the
 store holds the kind and the other fields as JSON. Rows of earlier versions have former kinds and
 field names; `parse_event` converts them.
+
+An event that declares a `note` is described by it wherever a run is followed: by the page, the
+terminal and the MCP server; the log and the trace of the run have its kind. Other events are drawn by
+code of each front end, if at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal, Protocol, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeAlias
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
+from research.core.bilingual import Text
 from research.core.records import (
     Cell,
     Clarification,
@@ -30,9 +35,17 @@ from research.core.records import (
 
 
 class EventRecord(Record):
-    """Base of all events. Fields that a later version adds are ignored."""
+    """Base of all events. Fields that a later version adds are ignored.
+
+    `note` is a format string in both languages that takes the fields of the event by name.
+    """
 
     model_config = ConfigDict(extra="ignore")
+    note: ClassVar[Text | None] = None
+
+    def describe(self, language: Language) -> str:
+        """Return the note with the fields filled in, "" without a note."""
+        return self.note.in_language(language).format_map(dict(self)) if self.note else ""
 
 
 class StatusChanged(EventRecord):
@@ -271,6 +284,10 @@ class RateLimitWait(EventRecord):
 class ThinkingUnsupported(EventRecord):
     """A model refused a thinking level and was called without one."""
 
+    note: ClassVar = Text(
+        "{service} does not support thinking level {level}; sent without it",
+        "{service} 不支持思考级别（{level}），已改为不带级别发送",
+    )
     kind: Literal["thinking_unsupported"] = "thinking_unsupported"
     stage: Stage
     service: str
@@ -280,6 +297,10 @@ class ThinkingUnsupported(EventRecord):
 class PromptUndercounted(EventRecord):
     """A model counted fewer tokens than its prompt has, and may not have read all of it."""
 
+    note: ClassVar = Text(
+        "{service} counted only {tokens:,} tokens of a longer prompt; it may not have read all the material",
+        "{service} 只计入 {tokens:,} 个 token，少于提示应有的数量，可能没有读完全部资料",
+    )
     kind: Literal["prompt_undercounted"] = "prompt_undercounted"
     stage: Stage
     service: str

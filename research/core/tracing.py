@@ -4,7 +4,8 @@ A run is a trace. Below its root span are spans for each stage, each search and 
 model call. A span holds ids, names, reasons, counts, tokens, costs and times, named by
 OpenTelemetry's conventions for generative AI where they apply:
 https://opentelemetry.io/docs/specs/semconv/gen-ai/. Attributes are listed here one by one, so that
-no question, answer, document, failure message or key can get into a span.
+no question, answer, document, failure message or key can get into a span. Of an event with a note,
+the current span gets the kind.
 
 The tracer provider is private, not the global one of the process: other libraries, whose spans
 would contain prompts, do not find it. Without a collector nothing of OpenTelemetry is imported.
@@ -245,6 +246,12 @@ def trace_model_call(provider: str, model: str, stage: Stage, attempt: int) -> I
     }
     with _child_span(f"chat {model}", attributes, is_client_call=True):
         yield
+
+
+def record_note(kind: str) -> None:
+    """Add the kind of an event of the run, without its fields, to the current span."""
+    if (current := _current_span.get()) is not None:
+        current.span.add_event(kind)
 
 
 def record_usage(usage: Usage) -> None:

@@ -1,22 +1,22 @@
 """The registry of export formats, in the order in which they are offered.
 
-Download buttons, the option `-o` of the terminal, the archive, the tools of the MCP server and saved
-files are derived from it, and a test compares `docs/exports.md` with it. To add a format, write a
-function that takes a report, its numbered answer and `ExportOptions` and returns the file, and name
-it here. The module of a writer is imported when its format is written.
+Download buttons, the option `-o` of the terminal, the archive, the resources of the MCP server and
+the table in `docs/exports.md` are derived from it; `docs/contributing.md` says how to add a format.
+The module of a writer is imported when its format is written.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
+from research.core.bilingual import Text
 from research.export.options import DEFAULT_OPTIONS, ExportOptions
 
 if TYPE_CHECKING:
     from research.citations.numbering import CitedAnswer
-    from research.core.records import Language, Report
+    from research.core.records import Report
 
 # What a file holds: the whole report, its cited sources, its places and routes, the table that was
 # asked for, the tables inside the answer, rows of a database (a file for each result), or all files.
@@ -25,17 +25,6 @@ Content = Literal["report", "sources", "places", "table", "answer tables", "rows
 _XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 _PARQUET = "application/vnd.apache.parquet"
-
-
-class Label(NamedTuple):
-    """The name of a format in both languages."""
-
-    en: str
-    zh: str
-
-    def text(self, language: Language) -> str:
-        """Return the name in a language."""
-        return self.zh if language == "zh" else self.en
 
 
 @dataclass(frozen=True)
@@ -49,16 +38,18 @@ class ExportFormat:
             one) and `ExportOptions`, and returns text or bytes.
         short_label: the name behind the verb "download"; the label if it is None.
         is_archived: True if the archive of the whole report contains the file.
+        icon: the Material symbol on its button; that of its content if empty.
     """
 
     key: str
     suffix: str
     mime: str
     content: Content
-    label: Label
+    label: Text
     writer: str
-    short_label: Label | None = None
+    short_label: Text | None = None
     is_archived: bool = True
+    icon: str = ""
 
     def write(self, report: Report, cited: CitedAnswer | None, options: ExportOptions = DEFAULT_OPTIONS) -> bytes:
         """Return the file of a report. Text is encoded as UTF-8.
@@ -71,51 +62,51 @@ class ExportFormat:
         return written.encode("utf-8", "replace") if isinstance(written, str) else written
 
 
-def _same(name: str) -> Label:
-    return Label(name, name)
+def _same(name: str) -> Text:
+    return Text(name, name)
 
 
 EXPORT_FORMATS: tuple[ExportFormat, ...] = (
     ExportFormat(
-        "md", "md", "text/markdown", "report", Label("Markdown", "Markdown 文件"),
-        "research.export.markdown:markdown_file", _same("Markdown"),
+        "md", "md", "text/markdown", "report", Text("Markdown", "Markdown 文件"),
+        "research.export.markdown:markdown_file", _same("Markdown"), icon="download",
     ),
     ExportFormat(
-        "pdf", "pdf", "application/pdf", "report", Label("PDF", "PDF 文件"),
-        "research.export.pdf:report_pdf", _same("PDF"),
+        "pdf", "pdf", "application/pdf", "report", Text("PDF", "PDF 文件"),
+        "research.export.pdf:report_pdf", _same("PDF"), icon="picture_as_pdf",
     ),
     ExportFormat(
-        "docx", "docx", _DOCX, "report", Label("Word", "Word 文档"),
+        "docx", "docx", _DOCX, "report", Text("Word", "Word 文档"),
         "research.export.docx:report_docx", _same("Word"),
     ),
     ExportFormat(
-        "page", "html", "text/html", "report", Label("Web page (HTML)", "网页（HTML）"),
-        "research.export.html:report_html", _same("HTML"),
+        "page", "html", "text/html", "report", Text("Web page (HTML)", "网页（HTML）"),
+        "research.export.html:report_html", _same("HTML"), icon="html",
     ),
     ExportFormat(
         "notes", "footnotes.md", "text/markdown", "report",
-        Label("Markdown with footnotes (Obsidian)", "Markdown（脚注，适合 Obsidian）"),
-        "research.export.markdown:footnotes_file", Label("Markdown with footnotes", "Markdown（脚注）"),
-        is_archived=False,
+        Text("Markdown with footnotes (Obsidian)", "Markdown（脚注，适合 Obsidian）"),
+        "research.export.markdown:footnotes_file", Text("Markdown with footnotes", "Markdown（脚注）"),
+        is_archived=False, icon="superscript",
     ),
     ExportFormat(
-        "json", "json", "application/json", "report", Label("Data (JSON)", "数据（JSON）"),
-        "research.export.report_json:report_json", _same("JSON"),
+        "json", "json", "application/json", "report", Text("Data (JSON)", "数据（JSON）"),
+        "research.export.report_json:report_json", _same("JSON"), icon="data_object",
     ),
     ExportFormat(
         "csl", "csl.json", "application/vnd.citationstyles.csl+json", "sources",
-        Label("References (CSL-JSON)", "引文（CSL-JSON）"), "research.export.bibliography:csl_json_file",
+        Text("References (CSL-JSON)", "引文（CSL-JSON）"), "research.export.bibliography:csl_json_file",
     ),
     ExportFormat(
-        "bib", "bib", "application/x-bibtex", "sources", Label("References (BibTeX)", "引文（BibTeX）"),
+        "bib", "bib", "application/x-bibtex", "sources", Text("References (BibTeX)", "引文（BibTeX）"),
         "research.export.bibliography:bibtex_file",
     ),
     ExportFormat(
-        "ris", "ris", "application/x-research-info-systems", "sources", Label("References (RIS)", "引文（RIS）"),
+        "ris", "ris", "application/x-research-info-systems", "sources", Text("References (RIS)", "引文（RIS）"),
         "research.export.bibliography:ris_file",
     ),
     ExportFormat(
-        "sources_csv", "sources.csv", "text/csv", "sources", Label("Sources (CSV)", "来源表（CSV）"),
+        "sources_csv", "sources.csv", "text/csv", "sources", Text("Sources (CSV)", "来源表（CSV）"),
         "research.export.bibliography:sources_csv_file",
     ),
     ExportFormat(
@@ -127,52 +118,52 @@ EXPORT_FORMATS: tuple[ExportFormat, ...] = (
         "research.export.report_places:places_kml_file",
     ),
     ExportFormat(
-        "places_csv", "places.csv", "text/csv", "places", Label("Places (CSV)", "地点（CSV）"),
+        "places_csv", "places.csv", "text/csv", "places", Text("Places (CSV)", "地点（CSV）"),
         "research.export.report_places:places_csv_file",
     ),
     ExportFormat(
-        "grid_xlsx", "xlsx", _XLSX, "table", Label("Table with evidence (Excel)", "表格（Excel，含依据）"),
+        "grid_xlsx", "xlsx", _XLSX, "table", Text("Table with evidence (Excel)", "表格（Excel，含依据）"),
         "research.export.cited_table_excel:cited_table_excel", _same("Excel"),
     ),
     ExportFormat(
-        "grid_csv", "csv", "text/csv", "table", Label("Table (CSV)", "表格（CSV）"),
+        "grid_csv", "csv", "text/csv", "table", Text("Table (CSV)", "表格（CSV）"),
         "research.export.cited_tables:cited_table_csv",
     ),
     ExportFormat(
-        "grid_parquet", "parquet", _PARQUET, "table", Label("Table (Parquet)", "表格（Parquet）"),
+        "grid_parquet", "parquet", _PARQUET, "table", Text("Table (Parquet)", "表格（Parquet）"),
         "research.export.cited_tables:cited_table_parquet",
     ),
     ExportFormat(
-        "grid_md", "table.md", "text/markdown", "table", Label("Table (Markdown)", "表格（Markdown）"),
+        "grid_md", "table.md", "text/markdown", "table", Text("Table (Markdown)", "表格（Markdown）"),
         "research.export.cited_tables:cited_table_markdown",
     ),
     ExportFormat(
-        "grid_json", "table.json", "application/json", "table", Label("Table (JSON)", "表格（JSON）"),
+        "grid_json", "table.json", "application/json", "table", Text("Table (JSON)", "表格（JSON）"),
         "research.export.cited_table_json:table_json",
     ),
     ExportFormat(
         "answer_csv", "tables.csv", "text/csv", "answer tables",
-        Label("Tables of the answer (CSV)", "答案中的表格（CSV）"), "research.export.answer_tables:answer_tables_csv",
+        Text("Tables of the answer (CSV)", "答案中的表格（CSV）"), "research.export.answer_tables:answer_tables_csv",
     ),
     ExportFormat(
         "answer_excel", "tables.xlsx", _XLSX, "answer tables",
-        Label("Tables of the answer (Excel)", "答案中的表格（Excel）"), "research.export.answer_tables:answer_tables_excel",
+        Text("Tables of the answer (Excel)", "答案中的表格（Excel）"), "research.export.answer_tables:answer_tables_excel",
     ),
     ExportFormat(
-        "rows_csv", "rows.csv", "text/csv", "rows", Label("Rows (CSV)", "表格（CSV）"),
+        "rows_csv", "rows.csv", "text/csv", "rows", Text("Rows (CSV)", "表格（CSV）"),
         "research.export.database_rows:result_csv",
     ),
     ExportFormat(
-        "rows_excel", "rows.xlsx", _XLSX, "rows", Label("Rows (Excel)", "表格（Excel）"),
+        "rows_excel", "rows.xlsx", _XLSX, "rows", Text("Rows (Excel)", "表格（Excel）"),
         "research.export.database_rows:result_excel",
     ),
     ExportFormat(
-        "rows_parquet", "rows.parquet", _PARQUET, "rows", Label("Rows (Parquet)", "表格（Parquet）"),
+        "rows_parquet", "rows.parquet", _PARQUET, "rows", Text("Rows (Parquet)", "表格（Parquet）"),
         "research.export.database_rows:result_parquet",
     ),
     ExportFormat(
-        "zip", "zip", "application/zip", "everything", Label("Everything (ZIP)", "全部文件（ZIP）"),
-        "research.export.zip_archive:report_zip", Label("everything (ZIP)", "ZIP"), is_archived=False,
+        "zip", "zip", "application/zip", "everything", Text("Everything (ZIP)", "全部文件（ZIP）"),
+        "research.export.zip_archive:report_zip", Text("everything (ZIP)", "ZIP"), is_archived=False,
     ),
 )  # fmt: skip
 

@@ -37,29 +37,26 @@ def _math_element(tag: str, /, *children: Any, val: str | None = None) -> Any:
 
 def _convert_elements(elements: Sequence[FormulaElement]) -> Iterator[Any]:
     """Convert elements in order; a sum takes the next element, brackets their content."""
-    at = 0
-    while at < len(elements):
-        element = elements[at]
-        bounds = _sum_bounds(element)
-        end = _closing_index(elements, at)
-        if end:
-            yield from _convert_element(_fence_elements(elements[at : end + 1]))
-            at = end + 1
-            continue
-        if bounds:
-            body = elements[at + 1 : at + 2]
+    index = 0
+    while index < len(elements):
+        element = elements[index]
+        if end := _closing_index(elements, index):
+            yield from _convert_element(_fence_elements(elements[index : end + 1]))
+            index = end + 1
+        elif bounds := _sum_bounds(element):
+            body = elements[index + 1 : index + 2]
             yield _sum_element(element, bounds, body)
-            at += 1 + len(body)
+            index += 1 + len(body)
         else:
             yield from _convert_element(element)
-            at += 1
+            index += 1
 
 
 _CLOSING_BRACKETS = {"(": ")", "[": "]", "{": "}", "⟨": "⟩"}
 
 
 def _last_sign(element: FormulaElement) -> str:
-    """Return the sign of an element, or of the base of its scripts."""
+    """Return the sign of an element, or of the base of its scripts; "" if that is no sign or letter."""
     base = element.children[0] if element.kind in ("msub", "msup", "msubsup") else element
     return base.text if base.kind in ("mo", "mi") else ""
 
@@ -105,13 +102,19 @@ def _sum_element(
         *([] if bounds[0] else [_math_element("subHide", val="1")]),
         *([] if bounds[1] else [_math_element("supHide", val="1")]),
     )
-    parts = [_math_element(tag, *_convert_operand(part)) for tag, part in zip(("sub", "sup"), bounds, strict=True)]
-    return _math_element("nary", properties, *parts, _math_element("e", *_convert_elements(body)))
+    below, above = bounds
+    operand = _math_element("e", *_convert_elements(body))
+    return _math_element("nary", properties, _operand_element("sub", below), _operand_element("sup", above), operand)
 
 
 def _convert_operand(element: FormulaElement | None) -> Iterator[Any]:
     if element is not None:
         yield from _convert_elements(element.children if element.kind == "mrow" else (element,))
+
+
+def _operand_element(tag: str, *elements: FormulaElement | None) -> Any:
+    """Create an element that holds operands; None is an empty operand."""
+    return _math_element(tag, *(part for element in elements for part in _convert_operand(element)))
 
 
 def _convert_cell(element: FormulaElement | None) -> Iterator[Any]:
@@ -135,32 +138,18 @@ def _convert_element(element: FormulaElement) -> Iterator[Any]:
     elif kind in _OMML_STRUCTURES:
         is_limit = children[0].kind == "mo" and children[0].text.isalpha()  # a limit, a maximum
         tag, names = _OMML_STRUCTURES["munder" if kind == "msub" and is_limit else kind]
-        yield _math_element(
-            tag, *(_math_element(n, *_convert_operand(part)) for n, part in zip(names, children, strict=True))
-        )
+        yield _math_element(tag, *map(_operand_element, names, children))
     elif kind == "msqrt":
         hidden = _math_element("radPr", _math_element("degHide", val="1"))
-        yield _math_element("rad", hidden, _math_element("deg"), _math_element("e", *_convert_operand(children[0])))
+        yield _math_element("rad", hidden, _math_element("deg"), _operand_element("e", children[0]))
     elif kind == "mroot":
-        yield _math_element(
-            "rad",
-            _math_element("deg", *_convert_operand(children[1])),
-            _math_element("e", *_convert_operand(children[0])),
-        )
+        yield _math_element("rad", _operand_element("deg", children[1]), _operand_element("e", children[0]))
     elif kind == "munderover":
-        below = _math_element(
-            "limLow",
-            _math_element("e", *_convert_operand(children[0])),
-            _math_element("lim", *_convert_operand(children[1])),
-        )
-        yield _math_element("limUpp", _math_element("e", below), _math_element("lim", *_convert_operand(children[2])))
+        below = _math_element("limLow", _operand_element("e", children[0]), _operand_element("lim", children[1]))
+        yield _math_element("limUpp", _math_element("e", below), _operand_element("lim", children[2]))
     elif kind == "fenced":
         ends = (_math_element("begChr", val=element.opening), _math_element("endChr", val=element.closing))
-        yield _math_element(
-            "d",
-            _math_element("dPr", *ends),
-            _math_element("e", *(o for child in children for o in _convert_operand(child))),
-        )
+        yield _math_element("d", _math_element("dPr", *ends), _operand_element("e", *children))
     elif kind in ("accent", "below"):
         yield _accent_element(element)
     elif kind == "mtable":
@@ -198,17 +187,16 @@ def _run_element(element: FormulaElement) -> Any:
 
 
 def _accent_element(element: FormulaElement) -> Any:
-    inner = _math_element("e", *(part for child in element.children for part in _convert_operand(child)))
+    inner = _operand_element("e", *element.children)
     if element.text == "¯":
         position = "top" if element.kind == "accent" else "bot"
         return _math_element("bar", _math_element("barPr", _math_element("pos", val=position)), inner)
     if element.text in "⏞⏟":
-        position = "top" if element.text == "⏞" else "bot"
-        other = "bot" if position == "top" else "top"
+        position, alignment = ("top", "bot") if element.text == "⏞" else ("bot", "top")
         facts = (
             _math_element("chr", val=element.text),
             _math_element("pos", val=position),
-            _math_element("vertJc", val=other),
+            _math_element("vertJc", val=alignment),
         )
         return _math_element("groupChr", _math_element("groupChrPr", *facts), inner)
     return _math_element("acc", _math_element("accPr", _math_element("chr", val=element.text)), inner)

@@ -57,13 +57,31 @@ def _run_fields(report: Report) -> dict[str, Any]:
     }
 
 
+def report_file(report: Report, suffix: str) -> tuple[str | bytes, str] | None:
+    """Return an exported file of a report and its MIME type; None if the report has no such file.
+
+    A file that is not text in UTF-8 is returned as bytes.
+    """
+    answer = research.number_report_answer(report)
+    for file in research.list_exports(report, answer):
+        if file.suffix == suffix:
+            data = file.format.write(report, answer, _export_options(table_number=file.table_number))
+            try:
+                return data.decode(), file.format.mime
+            except UnicodeDecodeError:
+                return data, file.format.mime
+    return None
+
+
 def report_text(report: Report) -> str:
     """Return a report as Markdown."""
     return research.report_markdown(report, research.number_report_answer(report), _export_options())
 
 
-def _export_options() -> research.ExportOptions:
-    return research.ExportOptions.from_settings(research.get_application().settings)
+def _export_options(table_number: int = 0) -> research.ExportOptions:
+    return research.ExportOptions.from_settings(
+        research.get_application().services_for().settings, table_number=table_number
+    )
 
 
 def table_result(report: Report) -> types.CallToolResult:

@@ -39,6 +39,7 @@ from research.mcp_server.results import (
     error_result,
     library_result,
     places_result,
+    report_file,
     report_text,
     run_result,
     run_summary,
@@ -57,6 +58,8 @@ DISCONNECT_CHECK_SECONDS = 0.5  # seconds between checks for a disconnected HTTP
 STOP_TIMEOUT_SECONDS = 10.0  # seconds that a run may take to stop
 MAX_QUERY_CHARS = 160  # characters of a query in a line of progress
 RUN_URI_TEMPLATE = RUN_URI_PREFIX + "{run_id}"
+FILE_URI_TEMPLATE = RUN_URI_TEMPLATE + "/{suffix}"
+FILE_SUFFIXES = tuple(item.suffix for item in research.EXPORT_FORMATS)
 INSTRUCTIONS = (
     "Sightline answers a question with a report in which every citation opens a passage of its "
     "source. `research` searches and writes, which takes from seconds to minutes; the other tools "
@@ -183,11 +186,17 @@ class SightlineServer(Server[Any, Any]):
                     title="Report of a run",
                     description="The report of a run; list_runs gives the ids.",
                     mimeType="text/markdown",
-                )
+                ),
+                types.ResourceTemplate(
+                    uriTemplate=FILE_URI_TEMPLATE,
+                    name="file",
+                    title="File of a run",
+                    description=f"A run in one of these formats, if it has the content: {', '.join(FILE_SUFFIXES)}.",
+                ),
             ]
 
         async def read(uri: AnyUrl) -> list[ReadResourceContents]:
-            return [ReadResourceContents(await self._run_in_thread(self._read_resource, str(uri)), "text/markdown")]
+            return [await self._run_in_thread(self._read_resource, str(uri))]
 
         self.list_tools()(tools)  # type: ignore[no-untyped-call]
         self.call_tool(validate_input=False)(self._call_tool)
@@ -319,12 +328,17 @@ class SightlineServer(Server[Any, Any]):
             for run in application.runs.recent_runs(limit=MAX_RESOURCES)
         ]
 
-    def _read_resource(self, application: Application, uri: str) -> str:
-        run_id = uri.removeprefix(RUN_URI_PREFIX)
+    def _read_resource(self, application: Application, uri: str) -> ReadResourceContents:
+        run_id, _, suffix = uri.removeprefix(RUN_URI_PREFIX).partition("/")
         report = _report_without_remarks(application, run_id) if uri.startswith(RUN_URI_PREFIX) else None
         if report is None:
             raise McpError(types.ErrorData(code=NOT_FOUND, message="There is no such run."))
-        return replace_surrogates(report_text(report), "?")
+        if not suffix:
+            return ReadResourceContents(replace_surrogates(report_text(report), "?"), "text/markdown")
+        file = report_file(report, suffix)
+        if file is None:
+            raise McpError(types.ErrorData(code=NOT_FOUND, message=f"The run has no file {suffix!r}."))
+        return ReadResourceContents(*file)
 
     # Single sources
 
@@ -411,7 +425,7 @@ def _progress_line(event: Event) -> str:
             return f"{service}: waiting for its turn"
         case research.RetryScheduled(service=service, reason=why):
             return f"{service}: {why}, retrying"
-    return ""
+    return event.data.describe("en")
 
 
 # The process

@@ -123,10 +123,10 @@ class Document(Record):
     pictures: tuple[tuple[int, str], ...] = ()
 
 
-def read_document(name: str, data: bytes, *, scans: bool = False) -> Document:
+def read_document(name: str, data: bytes, *, allow_scans: bool = False) -> Document:
     """Read a file as text; the suffix of `name` decides the format, its stem is the fallback title.
 
-    With `scans`, a file may consist of image pages only.
+    With `allow_scans`, a file may consist of image pages only.
 
     Raises:
         UnreadableFileError: the file has no readable text; the error gives the reason.
@@ -134,12 +134,14 @@ def read_document(name: str, data: bytes, *, scans: bool = False) -> Document:
     suffix = _check_suffix(name, data)
     file_format = _FORMATS[suffix]
     try:
-        result = _parse_in_child(name, data, file_format.limits, file_format.imports, scans=scans)
+        result = _parse_in_child(name, data, file_format.limits, file_format.imports, allow_scans=allow_scans)
     except ParserError as error:
         if suffix not in (".html", ".htm") or error.fault in ("busy", "start"):
             raise _parser_failure(error.fault, suffix) from error
         try:  # all text is faster to read than the main text
-            result = _parse_in_child(name, data, _WHOLE_PAGE_LIMITS, file_format.imports, scans=scans, whole=True)
+            result = _parse_in_child(
+                name, data, _WHOLE_PAGE_LIMITS, file_format.imports, allow_scans=allow_scans, all_text=True
+            )
         except ParserError as second_error:
             raise _parser_failure(second_error.fault, suffix) from second_error
     if "document" not in result:
@@ -209,27 +211,28 @@ def _check_suffix(name: str, data: bytes) -> str:
     """
     suffix = PurePosixPath(name.replace("\\", "/")).suffix.lower()
     if suffix not in _FORMATS:
-        what = f"{suffix} files" if suffix else "Files without a suffix"
-        raise UnreadableFileError("unsupported", f"{what} cannot be read; accepted: {' '.join(SUFFIXES)}.")
+        subject = f"{suffix} files" if suffix else "Files without a suffix"
+        raise UnreadableFileError("unsupported", f"{subject} cannot be read; accepted: {' '.join(SUFFIXES)}.")
     if len(data) > MAX_BYTES:
         detail = f"The file is larger than {FILE_LIMITS['size']} MB; split it."
         raise UnreadableFileError("too large", detail, "size")
     return suffix
 
 
-def parse_document(name: str, data: bytes, *, scans: bool = False, whole: bool = False) -> Document:
+def parse_document(name: str, data: bytes, *, allow_scans: bool = False, all_text: bool = False) -> Document:
     """Parse a file in this process; for trusted files, or within a parser process.
 
-    `whole` reads all text of a web page, menus included, instead of the main text.
+    `all_text` reads all text of a web page, menus included, instead of its main text. `allow_scans` accepts
+    a file without text that consists of image pages.
 
     Raises:
         UnreadableFileError: the file has no readable text; the error gives the reason.
     """
     suffix = _check_suffix(name, data)
-    draft = _read_by_suffix(suffix, data, whole=whole) if data.strip() else FileDraft()
+    draft = _read_by_suffix(suffix, data, all_text=all_text) if data.strip() else FileDraft()
     title = one_line(draft.title) or one_line(PurePosixPath(name.replace("\\", "/")).stem) or "untitled"
     text, sections = _join_blocks(draft.blocks, title)
-    if not text.strip() and not (scans and draft.picture_pages):
+    if not text.strip() and not (allow_scans and draft.picture_pages):
         if draft.picture_pages:
             raise UnreadableFileError(
                 "no text layer", "The file holds pictures without text.", pages=[*draft.picture_pages]
@@ -273,6 +276,7 @@ def is_accepted(name: str, *, include_pictures: bool = False) -> bool:
 
 
 def _is_inside(path: Path, root: Path) -> bool:
+    """Return True if a path, with links resolved, is a visible file below a folder."""
     try:
         target = path.resolve()
         parts = target.relative_to(root).parts
@@ -314,9 +318,11 @@ def _parser_errors() -> tuple[type[Exception], ...]:
     )
 
 
-def _read_by_suffix(suffix: str, data: bytes, *, whole: bool) -> FileDraft:
+def _read_by_suffix(suffix: str, data: bytes, *, all_text: bool) -> FileDraft:
+    """Read a file with the reader of its format; convert what parsers raise for damaged files to
+    UnreadableFileError."""
     try:
-        if whole and suffix in (".html", ".htm"):
+        if all_text and suffix in (".html", ".htm"):
             return read_html(data, all_text=True)
         return _FORMATS[suffix].read(data)
     except _parser_errors() as error:

@@ -14,6 +14,7 @@ import re
 import struct
 import zipfile
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -65,31 +66,28 @@ def check_workbook(path: Path, suffix: str, max_bytes: int) -> int:
 
 
 def _check_sheets(sheets: Iterable[Iterable[CellRun]]) -> None:
-    """Raise `ExtentError` for a sheet whose rectangle is much larger than its number of filled
-    cells.
-    """
+    """Raise `ExtentError` for a sheet whose rectangle is much larger than its number of filled cells,
+    where a run of repeated cells counts as one."""
     for cells in sheets:
         first_row = first_column = 1 << 62
         end_row = end_column = filled_count = 0
-        for row, column, columns, rows in cells:
+        for row, column, column_count, row_count in cells:
             filled_count += 1
+            # Comparisons, because min() and max() take several times as long for millions of cells.
             if row < first_row:
                 first_row = row
             if column < first_column:
                 first_column = column
-            if row + rows > end_row:
-                end_row = row + rows
-            if column + columns > end_column:
-                end_column = column + columns
-        if (
-            filled_count
-            and (end_row - first_row) * (end_column - first_column)
-            > FREE_CELLS + MAX_CELLS_PER_FILLED_CELL * filled_count
-        ):
+            if row + row_count > end_row:
+                end_row = row + row_count
+            if column + column_count > end_column:
+                end_column = column + column_count
+        spanned_count = (end_row - first_row) * (end_column - first_column)
+        if filled_count and spanned_count > FREE_CELLS + MAX_CELLS_PER_FILLED_CELL * filled_count:
             raise ExtentError
 
 
-def _part_cells(part: IO[bytes]) -> Iterator[Iterator[CellRun]]:
+def _part_cells(part: IO[bytes]) -> Iterator[Iterable[CellRun]]:
     """Yield the cells of each sheet in a part, whose format is detected from its content."""
     head = part.read(BLOCK_BYTES)
     if b"<" not in head[:MAX_TAG_BYTES]:
@@ -128,22 +126,22 @@ _XLSX_TAG_PATTERN = re.compile(
 
 
 def _xlsx_cells(blocks: Iterator[bytes]) -> Iterator[CellRun]:
+    """Yield the cells with content of a sheet of xlsx."""
     row = column = 0
-    numbers: dict[bytes, int] = {}
     for block in blocks:
-        for cell, letters, digits, closed in _XLSX_TAG_PATTERN.findall(block):
+        for cell, letters, digits, is_self_closing in _XLSX_TAG_PATTERN.findall(block):
             if not cell:
                 row, column = int(digits) if digits else row + 1, 0
                 continue
             if digits:
-                row = int(digits)
-                column = numbers.get(letters) or numbers.setdefault(letters, _column_number(letters))
+                row, column = int(digits), _column_number(letters)
             else:
                 column += 1
-            if not closed:  # a cell without content has no value
+            if not is_self_closing:  # a cell without content has no value
                 yield CellRun(row, column)
 
 
+@lru_cache(1_024)
 def _column_number(letters: bytes) -> int:
     """Return the number of a column: A is 1, XFD is 16,384."""
     number = 0
@@ -161,22 +159,23 @@ _ROWS_REPEATED_PATTERN = re.compile(rb"""number-rows-repeated\s*=\s*["']\s*(\d+)
 _COLUMNS_REPEATED_PATTERN = re.compile(rb"""number-columns-repeated\s*=\s*["']\s*(\d+)""")
 
 
-def _ods_sheets(part: IO[bytes], head: bytes) -> Iterator[Iterator[CellRun]]:
+def _ods_sheets(part: IO[bytes], head: bytes) -> Iterator[list[CellRun]]:
+    """Yield the filled cells of each sheet of ods, repeated cells as one run."""
     sheet: list[CellRun] = []
-    row, rows, column = 1, 0, 1
+    row, row_count, column = 1, 0, 1
     for block in _read_blocks(part, head):
-        for table, new_row, attributes, closed in _ODS_TAG_PATTERN.findall(block):
+        for table, new_row, attributes, is_self_closing in _ODS_TAG_PATTERN.findall(block):
             if table:
-                yield iter(sheet)
-                sheet, row, rows, column = [], 1, 0, 1
+                yield sheet
+                sheet, row, row_count, column = [], 1, 0, 1
             elif new_row:
-                row, rows, column = row + rows, _repeat_count(_ROWS_REPEATED_PATTERN, attributes), 1
+                row, row_count, column = row + row_count, _repeat_count(_ROWS_REPEATED_PATTERN, attributes), 1
             else:
-                times = _repeat_count(_COLUMNS_REPEATED_PATTERN, attributes)
-                if not closed or b"value" in attributes:
-                    sheet.append(CellRun(row, column, times, rows))
-                column += times
-    yield iter(sheet)
+                column_count = _repeat_count(_COLUMNS_REPEATED_PATTERN, attributes)
+                if not is_self_closing or b"value" in attributes:
+                    sheet.append(CellRun(row, column, column_count, row_count))
+                column += column_count
+    yield sheet
 
 
 def _repeat_count(pattern: re.Pattern[bytes], attributes: bytes) -> int:
@@ -191,6 +190,7 @@ _VALUE_RECORDS = range(2, 12)  # BrtCellRk to BrtFmlaError
 
 
 def _xlsb_cells(data: bytes) -> Iterator[CellRun]:
+    """Yield the filled cells of a sheet of xlsb."""
     offset = row = 0
     for _ in range(MAX_RECORDS):
         if offset + 2 > len(data):
@@ -220,10 +220,12 @@ def _read_variable_integer(data: bytes, offset: int, max_bytes: int) -> tuple[in
 # xls: a record stream in a compound file; each cell record begins with its row and column
 
 _CELL_RECORDS = {0x0203, 0x0204, 0x0205, 0x0006, 0x00FD, 0x027E, 0x00BD, 0x00D6, 0x0003, 0x0002, 0x0004, 0x0005, 0x007E}
+_MULTIPLE_RECORD = 0x00BD  # MulRk: several cells of a row, with the number of the last column at its end
 _BOF_RECORDS = {0x0809, 0x0409, 0x0209, 0x0009}  # BOF: a sheet, or the workbook itself
 
 
 def _xls_cells(file: IO[bytes]) -> Iterator[list[CellRun]]:
+    """Yield the filled cells of each sheet of xls; the first ones are those of the workbook itself."""
     data = _workbook_stream(file)
     cells: list[CellRun] = []
     offset = 0
@@ -237,7 +239,7 @@ def _xls_cells(file: IO[bytes]) -> Iterator[list[CellRun]]:
             cells = []
         elif kind in _CELL_RECORDS and size >= 6 and offset + size <= len(data):
             row, column = struct.unpack_from("<HH", data, offset)
-            last_column = struct.unpack_from("<H", data, offset + size - 2)[0] if kind == 0x00BD else column
+            last_column = struct.unpack_from("<H", data, offset + size - 2)[0] if kind == _MULTIPLE_RECORD else column
             cells.append(CellRun(row, column, max(1, last_column - column + 1)))
         offset += size
     yield cells
@@ -250,10 +252,7 @@ def _workbook_stream(file: IO[bytes]) -> bytes:
     if head[:2] == b"\x09\x08" or head[:1] == b"\x09":  # an old file is a bare stream
         return head + file.read(MAX_PART_BYTES)
     sector_shift, mini_sector_shift = struct.unpack_from("<HH", head, 30)
-    fat_sector_count, first_directory_sector = (
-        struct.unpack_from("<I", head, 44)[0],
-        struct.unpack_from("<I", head, 48)[0],
-    )
+    fat_sector_count, first_directory_sector = struct.unpack_from("<II", head, 44)
     if head[:4] != b"\xd0\xcf\x11\xe0" or sector_shift not in (9, 12) or mini_sector_shift != 6:
         raise ValueError("no compound file")
     sector_size = 1 << sector_shift

@@ -52,6 +52,8 @@ for _name in ("pypdf", "trafilatura"):
 
 
 def _add_rows(draft: FileDraft, rows: Iterable[Sequence[str]], path: tuple[str, ...] = ()) -> None:
+    """Add the rows of a table under a heading path, in sections of `ROWS_PER_SECTION`, labelled
+    with their columns."""
     rows, preview = tee(rows)
     header_number = LIBRARY_TABLES.find_header(preview)
     del preview  # it would keep all rows in memory
@@ -100,6 +102,7 @@ def _format_cell(value: object) -> str:
 
 
 def _sheet_rows(sheet: Any) -> Iterator[list[str]]:
+    """Yield the rows of a worksheet as texts."""
     # The declared size is not trusted: it would decide how many blank cells are generated.
     sheet.reset_dimensions()
     cells = 0
@@ -220,6 +223,7 @@ def _word_level(paragraph: Any, styles: dict[str, int | None]) -> int | None:
 
 
 def _word_table(table: Any) -> list[str]:
+    """Return the rows of a Word table as lines."""
     rows = []
     for row in table.iterchildren(f"{_WORD_NAMESPACE}tr"):
         cells: list[str] = []

@@ -141,6 +141,7 @@ def read_markdown(data: bytes) -> FileDraft:
 
 
 def _add_markdown(draft: FileDraft, markdown: str) -> None:
+    """Add the headings, paragraphs, lists and tables of Markdown to a draft."""
     rows: list[list[str]] = []
     open_tag = ""  # the tag that the next inline token fills
     for token in _MARKDOWN_PARSER.parse(markdown):

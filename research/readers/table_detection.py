@@ -32,10 +32,21 @@ from research.readers.table_sources import (
     source_expression,
 )
 
-PREVIEW_ROWS = 5  # rows shown
+PREVIEW_ROWS = 5  # rows in the sample of a table
 
 
-def recognise_kind(path: Path, kind: str, file: str, corrections: Mapping[str, Correction]) -> list[FileTable]:
+def detect_tables_of_kind(path: Path, kind: str, file: str, corrections: Mapping[str, Correction]) -> list[FileTable]:
+    """Detect the tables of a file.
+
+    Args:
+        path: the file.
+        kind: suffix of the original file, which decides its format.
+        file: name of the original file, for messages and names of tables.
+        corrections: the analyst's corrections by sheet, "" for formats without sheets.
+
+    Raises:
+        UnreadableTableError: there are none, or they are too large.
+    """
     tables: list[FileTable] = []
     if kind in WORKBOOK_SUFFIXES:
         for sheet, rows in read_sheets(path, file):
@@ -69,7 +80,8 @@ def _table_from_rows(
 ) -> FileTable:
     """Detect a table from its first rows.
 
-    `last_filled_column` is the number of the last column with a value in later rows.
+    `last_filled_column` is the number, from 1, of the last column with a value in later rows; columns
+    up to it are kept even if they are empty in the first rows.
     """
     header = DATABASE_TABLES.find_header(rows) if correction is None or correction.header is None else correction.header
     if header > len(rows):
@@ -108,6 +120,7 @@ def _table_from_rows(
 def _make_columns(
     headings: Sequence[str], types: Sequence[FileColumnType], correction: Correction | None
 ) -> tuple[FileColumn, ...]:
+    """Create the columns of a table from their headings and types, as corrected by the analyst."""
     corrected = correction.columns if correction else {}
     used_names: set[str] = set()
     out = []

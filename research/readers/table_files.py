@@ -20,7 +20,7 @@ from typing import Any
 from research.readers.extents import ExtentError, check_workbook
 from research.readers.packages import PackageError
 from research.readers.pool import MB, ParserError, ParserPool, ResourceLimits
-from research.readers.table_detection import recognise_kind
+from research.readers.table_detection import detect_tables_of_kind
 from research.readers.table_loading import write_table
 from research.readers.table_records import (
     MAX_NAME_CHARS,
@@ -65,7 +65,7 @@ def detect_tables(
         raise UnreadableTableError("size", display_name)
     correction_data = {sheet: entry.model_dump(mode="json") for sheet, entry in (corrections or {}).items()}
     results = _parse_in_child(
-        "recognise_task",
+        "detect_task",
         _resource_limits(path, kind, display_name),
         display_name,
         path=str(path.absolute()),
@@ -163,7 +163,7 @@ def check_task(data: bytes, progress: ProgressCallback, *, path: str, kind: str,
     return _run_task(check)
 
 
-def recognise_task(
+def detect_task(
     data: bytes, progress: ProgressCallback, *, path: str, kind: str, display_name: str, corrections: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the tables of a file; runs in a parser process."""
@@ -171,7 +171,7 @@ def recognise_task(
     return _run_task(
         lambda: [
             entry.model_dump(mode="json")
-            for entry in recognise_kind(Path(path), kind, display_name, corrections_by_sheet)
+            for entry in detect_tables_of_kind(Path(path), kind, display_name, corrections_by_sheet)
         ]
     )
 

@@ -32,7 +32,12 @@ _SQL_TYPES: dict[FileColumnType, str] = {
 
 
 def write_table(path: Path, table: FileTable, target: Path, report_progress: ProgressCallback) -> FileTable:
-    """Write a table; columns with values of another type become text."""
+    """Write a table into the database `target`, and return it as written: with the number of its rows,
+    and with the columns that became text because some of their values are of another type.
+
+    Raises:
+        UnreadableTableError: the file is broken, or has too many rows.
+    """
     kind = Path(table.file).suffix.lower()
     if kind in (".parquet", ".jsonl", ".ndjson"):
         create = partial(
@@ -55,6 +60,7 @@ def write_table(path: Path, table: FileTable, target: Path, report_progress: Pro
 
 
 def _csv_expression(path: Path, table: FileTable, delimiter: str) -> str:
+    """Return the SQL that reads a CSV file as text columns c0, c1, …"""
     columns = ", ".join(f"c{n}: 'VARCHAR'" for n in range(len(table.columns)))
     return (
         f"read_csv({quote_literal(str(path.absolute()))}, auto_detect = false, header = false, "
@@ -63,16 +69,17 @@ def _csv_expression(path: Path, table: FileTable, delimiter: str) -> str:
     )
 
 
-def _recode_to_utf8(path: Path, encoding: str, plain: Path) -> None:
-    with path.open(encoding=encoding, newline="") as source, plain.open("w", encoding="utf-8", newline="") as target:
+def _recode_to_utf8(path: Path, encoding: str, csv_path: Path) -> None:
+    """Write a text file to `csv_path` in UTF-8."""
+    with path.open(encoding=encoding, newline="") as source, csv_path.open("w", encoding="utf-8", newline="") as target:
         while block := source.read(BLOCK_SIZE):
             target.write(block)
 
 
-def _write_sheet_as_csv(path: Path, table: FileTable, plain: Path) -> None:
-    """Write a sheet as CSV, cut or padded to the number of columns."""
+def _write_sheet_as_csv(path: Path, table: FileTable, csv_path: Path) -> None:
+    """Write the rows of a sheet to `csv_path`, cut or padded to the number of columns."""
     width = len(table.columns)
-    with plain.open("w", encoding="utf-8", newline="") as output:
+    with csv_path.open("w", encoding="utf-8", newline="") as output:
         writer = csv.writer(output, quoting=csv.QUOTE_ALL, lineterminator="\n")
         for name, rows in read_sheets(path, table.file):
             if name == table.sheet:
@@ -107,6 +114,14 @@ def _create_table(
     *,
     has_own_types: bool = False,
 ) -> FileTable:
+    """Create a table from `source`, the SQL that reads its file.
+
+    If a value cannot be converted to the type of its column, the column becomes text. With
+    `has_own_types`, the columns of the source have the headings as their names, else c0, c1, …
+
+    Raises:
+        UnreadableTableError: the file is broken, or has too many rows.
+    """
     for _ in range(2):
         columns = table.columns
         if has_own_types:

@@ -81,17 +81,19 @@ class Correction(Record):
 
 
 def sql_name(text: str, default: str) -> str:
-    """Turn a text into an SQL name."""
+    """Turn a text into a name for SQL, of letters, digits and "_"; `default` if nothing is left."""
     name = re.sub(r"\W+", "_", text.strip(), flags=re.UNICODE).strip("_")[:MAX_NAME_CHARS]
     if not name:
         return default
     return f"_{name}" if name[0].isdigit() else name
 
 
-def unique_name(name: str, taken: set[str]) -> str:
+def unique_name(name: str, used_names: set[str]) -> str:
+    """Return the name, with a number after it if it is used already, and add it to the used names in
+    lower case."""
     candidate, number = name, 1
-    while candidate.lower() in taken:
+    while candidate.lower() in used_names:
         number += 1
         candidate = f"{name}_{number}"
-    taken.add(candidate.lower())
+    used_names.add(candidate.lower())
     return candidate

@@ -61,6 +61,8 @@ class SchemaMismatchError(Exception):
 
 
 def source_expression(path: Path, kind: str, sample_size: int = JSON_SAMPLE_ROWS) -> str:
+    """Return the SQL that reads a Parquet file, or JSON lines with the columns of the first
+    `sample_size` lines; -1 means all lines."""
     path_literal = quote_literal(str(path.absolute()))
     if kind == ".parquet":
         return f"read_parquet({path_literal})"
@@ -69,7 +71,13 @@ def source_expression(path: Path, kind: str, sample_size: int = JSON_SAMPLE_ROWS
 
 @contextmanager
 def open_engine(path: Path, file: str, target: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open an engine that may read one file and write into `target`."""
+    """Open an engine that may read one file, and write into `target`, or into memory if it is None.
+
+    Raises:
+        duckdb.ConversionException: a value cannot be converted to the type of its column.
+        SchemaMismatchError: a line of JSON differs from the sampled lines.
+        UnreadableTableError: the file is broken, or needs too much memory.
+    """
     with tempfile.TemporaryDirectory(prefix="sightline-", ignore_cleanup_errors=True) as spill_folder:
         config = {**ENGINE_CONFIG, "temp_directory": spill_folder, "preserve_insertion_order": True}
         try:

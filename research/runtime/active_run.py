@@ -29,7 +29,7 @@ from research.core.events import (
 )
 from research.core.records import Answer, Plan, Reflection, Report, Run, RunOptions, RunStatus
 from research.core.settings import CONNECTION_SETTINGS, Settings
-from research.core.tracing import RunTrace, TraceExporter, record_usage
+from research.core.tracing import RunTrace, TraceExporter, record_note, record_usage
 from research.models.prices import with_cost
 from research.runtime.memory import conversation_memory
 from research.runtime.report_files import ReportFiles, describe_write_error
@@ -378,6 +378,8 @@ class ActiveRun:
                 self._buffer[-1] = time, last.model_copy(update={"text": last.text + event.text})
                 return
         log_event(self.run.id, event)
+        if event.note:
+            record_note(event.kind)
         self._buffer.append((datetime.now(UTC), event))
         self._state_changed = self._state_changed or isinstance(event, STATE_EVENTS)
         self._loop = asyncio.get_running_loop()

@@ -208,7 +208,7 @@ class Databases:
         """Return an owner's description of a database. The shipped one needs none."""
         try:
             service = self._services.database(database, owner)
-            description = self._runs.run_on_loop(service.describe_model(owner))
+            description = self._runs.run_on_loop(service.describe_semantic_model(owner))
         except ServiceError as error:
             return DatabaseDescription(failure=error.to_failure("search", "database"))
         return DatabaseDescription(
@@ -344,20 +344,20 @@ class Databases:
 
 def to_database_answer(outcome: Outcome) -> DatabaseAnswer:
     """Convert an outcome to the record that programs read."""
-    rows = outcome.rows
+    rows = outcome.rows or QueryResult(sql="", names=(), rows=())
     return DatabaseAnswer(
         status=outcome.status,
         question=outcome.question,
         answer=describe_outcome(outcome),
-        rows=tuple(dict(zip(rows.names, row, strict=True)) for row in rows.rows) if rows else (),
-        columns=rows.names if rows else (),
-        types=rows.types if rows else (),
-        count=len(rows.rows) if rows else 0,
-        truncated=bool(rows and rows.truncated),
-        sql=rows.sql if rows else "",
-        statement_limit=rows.statement_limit if rows else None,
+        rows=tuple(dict(zip(rows.names, row, strict=True)) for row in rows.rows),
+        columns=rows.names,
+        types=rows.types,
+        count=len(rows.rows),
+        truncated=rows.truncated,
+        sql=rows.sql,
+        statement_limit=rows.statement_limit,
         missing=dict(outcome.null_counts),
-        coverage=rows.coverage if rows else (),
+        coverage=rows.coverage,
         author=outcome.author,
         thought_chain=outcome.steps,
     )

@@ -1,6 +1,7 @@
 """Log lines about the steps of runs: ids, sources, counts, durations and reasons of failures.
 
-No question, answer, error message or key is logged: those are in the store.
+No question, answer, error message or key is logged: those are in the store. Of an event with a note
+only the kind is logged.
 """
 
 from __future__ import annotations
@@ -57,4 +58,4 @@ def _describe_step(event: RunEvent) -> str:
             return f"check begins, sentences: {sentences}"
         case CheckFinished():
             return f"check, rulings: {event.rulings}, repairs: {event.repairs}, unchecked: {event.unchecked}"
-    return ""
+    return event.kind if event.note else ""

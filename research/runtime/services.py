@@ -37,7 +37,7 @@ from research.sources.base import (
 )
 from research.sources.database.description_files import DescriptionFiles
 from research.sources.database.results import ResultLimits
-from research.sources.database.service import CreateWriter, DatabaseService, SharedDatabase
+from research.sources.database.service import CreateWriter, DatabaseService
 from research.sources.database.sql_writer import SQLWriter
 from research.sources.library.index import Library
 from research.sources.mcp_tools import build_sources
@@ -286,7 +286,7 @@ class Services:
         if self._default_services:
             writer = self._sql_writer()
             return {
-                name: SharedDatabase(entry, writer, has_idle_model=self.has_idle_model)
+                name: entry.with_writer(writer, has_idle_model=self.has_idle_model)
                 for name, entry in self._default_services.databases.items()
             }
         return {
@@ -370,7 +370,7 @@ class Services:
             )
             while len(self._open_uploads) > MAX_OPEN_UPLOADS:
                 self._open_uploads.popitem(last=False)
-        return SharedDatabase(service, self._sql_writer(), has_idle_model=self.has_idle_model)
+        return service.with_writer(self._sql_writer(), has_idle_model=self.has_idle_model)
 
     async def warm(self) -> None:
         """Create the model clients and start the map server before they are needed, on the loop of the runs."""

@@ -137,10 +137,9 @@ class Source:
     """Declaration of a source, used for planning, searching and display.
 
     `name` matches [a-z][a-z0-9_]* and is used in settings, plans and stored runs. `prompt_phrase`
-    completes "at most 3 search queries for". A built-in source has its texts in the message
-    catalogue (`source.NAME`, `report.source.NAME`, `card.NAME`, `status.brings_NAME`); a
-    third-party source provides `label` (at most 40 characters) and `description` (a sentence on its
-    contents) in both languages.
+    completes "at most 3 search queries for". `label` (at most 40 characters) and `description` (a
+    sentence on its contents) are in both languages; the first built-in sources have their texts in the
+    message catalogue instead (`source.NAME`, `report.source.NAME`, `card.NAME`, `status.brings_NAME`).
     """
 
     name: str

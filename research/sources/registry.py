@@ -26,7 +26,15 @@ from research.sources.base import Dependencies, QueryType, ResultType, Retriever
 log = logging.getLogger(__name__)
 
 ENTRY_POINT_GROUP = "sightline.sources"
-BUILT_IN_SOURCES = ("web", "wikidata", "news", "papers", "places", "database", "library")  # in display order
+BUILT_IN_SOURCES = (  # in display order
+    "web",
+    "wikidata",
+    "news",
+    "papers",
+    "places",
+    "database",
+    "library",
+)
 MAX_LABEL_CHARS, MAX_TEXT_CHARS = 40, 300
 _NAME_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _SETTING_PATTERN = re.compile(r"[A-Z][A-Z0-9_]{1,63}")
@@ -126,9 +134,9 @@ def _load_sources() -> tuple[Mapping[str, Source], tuple[RejectedSource, ...]]:
             rejected.append(entry)
             continue
         sources[entry.name] = entry
-        for key in ("source", "report.source", "card"):
-            texts[f"{key}.{entry.name}"] = entry.label
-        texts[f"status.brings_{entry.name}"] = entry.description
+    for source in filter(lambda source: source.label, sources.values()):
+        texts |= dict.fromkeys((f"{key}.{source.name}" for key in ("source", "report.source", "card")), source.label)
+        texts[f"status.brings_{source.name}"] = source.description
     i18n.set_plugin_messages(texts)
     return sources, tuple(rejected)
 

@@ -13,6 +13,7 @@ from research.core.records import Failure
 
 TIMEOUT_FRACTION = 0.9  # of the search deadline, so that a search ends in time and keeps its results
 ToolCaller = Callable[[str, Mapping[str, Any]], Awaitable[str]]
+"""Calls a tool by its name with arguments, and returns the text of its result or error."""
 
 
 class ToolExplorer(Protocol):

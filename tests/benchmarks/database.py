@@ -127,7 +127,7 @@ class _Writer:
     ) -> _Said:
         return _Said(STATEMENTS[len(tries)])
 
-    async def supplement(
+    async def write_supplement(
         self, question: str, rows: QueryResult, lacking: Sequence[str], hints: Sequence[str], say: EventEmitter
     ) -> _Said:
         return _Said()
@@ -154,7 +154,7 @@ class _Timed:
 def _watched(desk: DatabaseService) -> _Timed:
     """The database of a desk, opened, with its engine watched and the model scripted."""
     database: Any = _Timed(asyncio.run(_opened(desk)))
-    desk._database = database
+    desk._opened.database = database
     desk._create_writer = lambda dialect, schema, examples: _Writer()
     return database
 

@@ -1,12 +1,8 @@
-"""A setting is declared once: the page, the document, `check` and masking follow from its declaration."""
+"""Declarations of settings: their names, former names, bounds and texts. `tests/contributing` adds one."""
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -18,97 +14,6 @@ from research.core.records import RunOptions
 from research.core.settings import DECLARED, SECTIONS, Settings
 from research.core.settings.declaration import NO_KEY, Key, Variable, declared_fields
 from research.core.settings.environment import EnvironmentSource
-
-ROOT = Path(__file__).resolve().parents[2]
-SENTINEL = "sentinel-0123456789"
-TOYS = """
-    toys: Annotated[
-        int,
-        Field(ge=1, le=9),
-        Variable(
-            "SIGHTLINE_TOYS",
-            "Toys on the desk, at most.",
-            former_names=("TOYS_AT_ONCE",),
-            form=FormField("report", Text("Toys on the desk", "桌上的玩具")),
-        ),
-    ] = 4
-    toy_key: Annotated[Key, Variable("TOY_KEY", "The key to the toys.")] = NO_KEY
-"""
-SHOW_PAGE = """
-from tests.pages.visitor import Visitor
-for lang in ("en", "zh"):
-    visitor = Visitor("settings", locale={"en": "en-US", "zh": "zh-CN"}[lang])
-    field = next(item for item in visitor.at.number_input if item.key.startswith("set_SIGHTLINE_TOYS_"))
-    print(field.label, field.value, int(field.min), int(field.max))
-visitor.at.number_input(key=field.key).set_value(5)
-visitor.press("save")
-from research import get_application
-print(*(c.value for c in get_application().preferences.choices("local") if c.name == "SIGHTLINE_TOYS"))
-"""
-SHOW_MASKED = """
-from research.core.errors import mask_secrets, register_secrets
-from research.core.settings import load_settings
-settings = load_settings()
-register_secrets(settings.secrets)
-print(mask_secrets("the key {0}"), settings.toys, settings)
-"""
-
-
-@pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program with two more declarations, and nothing else that is different."""
-    folder = tmp_path_factory.mktemp("copy")
-    for name in ("research", "pages", "docs"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "images"))
-    for name in ("app.py", "requirements.txt", "tests/settings_table.py", "tests/pages/visitor.py"):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, folder / name)
-    file = folder / "research" / "core" / "settings" / "runs.py"
-    code = file.read_text(encoding="utf-8").replace("SECTION_CONFIG,", "NO_KEY, SECTION_CONFIG, Key,", 1)
-    code = code.replace("\n\n\nclass LimitSettings", f"{TOYS}\n\nclass LimitSettings", 1)
-    file.write_text(code, encoding="utf-8")
-    return folder
-
-
-def run_in(folder: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
-    plain = {name: value for name, value in os.environ.items() if "KEY" not in name and name not in DECLARED}
-    env = {**plain, "SIGHTLINE_DATA_DIR": str(folder / "data"), "PYTHONPATH": str(folder), **env}
-    done = subprocess.run(
-        [sys.executable, *words], cwd=folder, env=env, capture_output=True, encoding="utf-8", timeout=120
-    )
-    assert done.returncode == 0, done.stderr[-2_000:]
-    return done
-
-
-@pytest.mark.slow
-def test_check_lists_a_new_setting_and_names_the_new_one_for_a_former_name(copy: Path) -> None:
-    done = run_in(copy, "-m", "research", "check", "--settings", TOYS_AT_ONCE="7", TOY_KEY=SENTINEL)
-    shown = dict(re.findall(r"^(\S+) +(.+)$", done.stdout, re.M))
-    assert (shown["SIGHTLINE_TOYS"], shown["TOY_KEY"]) == ("7", "set")
-    assert "TOYS_AT_ONCE is now called SIGHTLINE_TOYS." in done.stderr
-    assert SENTINEL not in done.stdout + done.stderr
-
-
-@pytest.mark.slow
-def test_the_document_has_a_new_setting(copy: Path) -> None:
-    run_in(copy, "-m", "tests.settings_table")
-    lines = (copy / "docs" / "settings.md").read_text(encoding="utf-8").splitlines()
-    assert "| `SIGHTLINE_TOYS` | 4 | 1 to 9 | ✓ | Toys on the desk, at most. |" in lines
-    assert "| `TOY_KEY` | | key | | The key to the toys. |" in lines
-
-
-@pytest.mark.slow
-def test_a_new_setting_is_masked_if_it_is_a_key(copy: Path) -> None:
-    done = run_in(copy, "-c", SHOW_MASKED.replace("{0}", SENTINEL), SIGHTLINE_TOYS="2", TOY_KEY=SENTINEL)
-    assert "the key " in done.stdout and " 2 " in done.stdout
-    assert SENTINEL not in done.stdout + done.stderr
-
-
-@pytest.mark.slow
-def test_the_settings_page_has_a_field_for_a_new_setting_in_both_languages(copy: Path) -> None:
-    done = run_in(copy, "-c", SHOW_PAGE)
-    assert done.stdout.splitlines() == ["Toys on the desk 4 1 9", "桌上的玩具 4 1 9", "5"]
-
 
 # Former names
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
+from string import Formatter
 from typing import Any, get_args
 
 import pytest
@@ -59,6 +60,19 @@ def test_each_kind_is_the_name_of_its_class_and_has_a_docstring() -> None:
         assert kind == ("usage" if event_type is UsageRecorded else name)
         assert event_type.__doc__
     assert set(FORMER_KINDS.values()) <= {event_type.model_fields["kind"].default for event_type in TYPES}
+
+
+def test_a_note_is_in_both_languages_and_takes_the_fields_of_its_event() -> None:
+    noted = [event_type for event_type in TYPES if event_type.note]
+    assert noted
+    for event_type in noted:
+        for text in event_type.note:
+            names = {name for _, name, _, _ in Formatter().parse(text) if name}
+            assert names <= set(event_type.model_fields), event_type
+        assert re.search("[㐀-鿿]", event_type.note.zh) and not re.search("[㐀-鿿]", event_type.note.en)
+    event = ThinkingUnsupported(stage="plan", service="gemini:{m}", level="low")
+    assert event.describe("en") == "gemini:{m} does not support thinking level low; sent without it"
+    assert TextWritten(text="x").describe("zh") == ""
 
 
 def test_the_page_has_a_handler_only_for_kinds_that_exist() -> None:

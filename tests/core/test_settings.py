@@ -21,7 +21,8 @@ from research.core.errors import ServiceError
 from research.core.events import UsageRecorded, ignore_event
 from research.core.providers import search_services, shipped_providers
 from research.core.records import Finding, Reflection, Report, Run, RunOptions, Task, Usage
-from research.core.settings import SettingError, Settings, apply_choices, load_settings
+from research.core.settings import DECLARED, SettingError, Settings, apply_choices, load_settings
+from research.core.settings.declaration import SettingField
 from research.runtime.local_run_manager import LocalRunManager
 from research.runtime.services import Services
 from tests.fakes import HANGS, ScriptedReasoner, ScriptedSource, resources, until
@@ -105,6 +106,20 @@ KEYS = {
     "RUNS_API_KEY": "runs_key",
     "SIGHTLINE_MCP_TOKEN": "mcp_token",
 }
+
+
+def _another_value(setting: SettingField) -> tuple[str, object]:
+    """A value that is not the default, as text and as the program has it. A setting that permits neither
+    the text "x" nor a value of this kind needs a row of its own in `VALUES`."""
+    if setting.low is not None and setting.high is not None:
+        bound = setting.low if setting.high == setting.default else setting.high
+        return f"{bound:.12g}", bound
+    if setting.kind == "switch":
+        return ("off", False) if setting.default else ("on", True)
+    other = next((choice for choice in setting.choices if choice != setting.default), "x")
+    return other, SecretStr(other) if setting.kind == "key" else other
+
+
 WIKIPEDIA = "https://{language}.wikipedia.org"
 VALUES: dict[str, tuple[str, object, str, object]] = {
     **NUMBERS,
@@ -144,6 +159,12 @@ VALUES: dict[str, tuple[str, object, str, object]] = {
     "STORE_URL": ("store_url", SecretStr(""), "postgres://host:5/runs", SecretStr("postgresql+psycopg://host:5/runs")),
     **{name: (field, SecretStr(""), "k-0123456789abcdef", SecretStr("k-0123456789abcdef")) for name, field in KEYS.items()},
 }  # fmt: skip
+# Settings without a row of their own, with a value that follows from the declaration.
+VALUES |= {
+    name: (setting.attribute, setting.default, *_another_value(setting))
+    for name, setting in DECLARED.items()
+    if name not in VALUES and name != "SIGHTLINE_DATA_DIR"
+}
 BLANK = ("", " ", "\t\n")
 
 
@@ -183,7 +204,7 @@ def test_every_setting_is_read_from_the_environment_and_shown(tmp_path: Path) ->
     assert sorted(shown) == sorted({*VALUES, *servers, "SIGHTLINE_DATA_DIR"} - {"GOOGLE_API_KEY"})
 
 
-@each_row("name", [name for name in VALUES if name not in KEYS])
+@each_row("name", [name for name in VALUES if name not in KEYS and DECLARED[name].kind != "key"])
 def test_what_is_shown_of_a_setting_is_its_value(name: str) -> None:
     _, _, raw, value = VALUES[name]
     shown = dict(load_settings({name: raw}).display_values())[name]

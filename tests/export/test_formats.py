@@ -18,6 +18,7 @@ from research.export.table_csv import table_csv
 from research.export.table_excel import Sheet, workbook_bytes
 from research.export.table_model import ExportColumn, ExportTable
 from research.export.table_parquet import table_parquet
+from tests import document_tables
 from tests.export.test_archive import whole
 from tests.export.test_markdown import numbered, report
 
@@ -28,14 +29,17 @@ def test_every_format_has_a_writer_a_key_and_a_suffix_of_its_own() -> None:
     for item in EXPORT_FORMATS:
         module, _, function = item.writer.partition(":")
         assert callable(getattr(import_module(module), function)), item.key
+        for label in (item.label, item.short_label or item.label):
+            assert label.en and label.zh and not re.search("[㐀-鿿]", label.en), item.key
     for names in ([item.key for item in EXPORT_FORMATS], [item.suffix for item in EXPORT_FORMATS]):
         assert len(set(names)) == len(names)
 
 
-def test_the_documents_list_every_format_and_no_other() -> None:
+def test_the_document_lists_every_format_and_no_other() -> None:
+    """`python -m tests.document_tables` writes the list."""
     text = (ROOT / "docs" / "exports.md").read_text(encoding="utf-8")
-    table = text.split("\n\n")[2]
-    assert table.startswith("| what |")
+    assert document_tables.with_formats(text) == text
+    table = "\n".join(document_tables.formats_table())
     assert set(re.findall(r"`([a-z.]+)`", table)) == {item.suffix for item in EXPORT_FORMATS}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import signal
 import sqlite3
@@ -19,6 +20,7 @@ from langchain_mcp_adapters.client import MultiServerMCPClient
 from mcp import McpError
 from pydantic import AnyUrl
 
+from research import EXPORT_FORMATS
 from tests.mcp_server.desk import (
     COMMAND,
     LAKE,
@@ -114,11 +116,23 @@ async def test_a_report_comes_with_its_citations_and_tells_how_far_it_is(tmp_pat
         assert (str(listed.uri), listed.title) == ("sightline://runs/lake-1", LAKE)
         (content,) = (await session.read_resource(listed.uri)).contents
         assert (content.mimeType, content.text) == ("text/markdown", words(result))  # type: ignore[union-attr]
-        (template,) = (await session.list_resource_templates()).resourceTemplates
+        template, file_template = (await session.list_resource_templates()).resourceTemplates
         assert template.uriTemplate.replace("{run_id}", "lake-1") == str(listed.uri)
-        for uri in ("sightline://runs/none", "file:///etc/passwd"):
+        assert file_template.uriTemplate == f"{template.uriTemplate}/{{suffix}}"
+        assert all(item.suffix in (file_template.description or "") for item in EXPORT_FORMATS)
+        for uri in ("sightline://runs/none", "sightline://runs/none/md", "file:///etc/passwd"):
             with pytest.raises(McpError, match="no such run"):
                 await session.read_resource(AnyUrl(uri))
+
+        # So is each of its files.
+        (content,) = (await session.read_resource(AnyUrl(f"{listed.uri}/ris"))).contents
+        assert content.mimeType == "application/x-research-info-systems"
+        assert content.text.startswith("TY  - ")  # type: ignore[union-attr]
+        (content,) = (await session.read_resource(AnyUrl(f"{listed.uri}/docx"))).contents
+        assert base64.b64decode(content.blob).startswith(b"PK")  # type: ignore[union-attr]
+        for suffix in ("xlsx", "exe"):  # there is no table, and no such format
+            with pytest.raises(McpError, match=f"has no file '{suffix}'"):
+                await session.read_resource(AnyUrl(f"{listed.uri}/{suffix}"))
     assert (tmp_path / "stderr").read_text() == ""
 
 

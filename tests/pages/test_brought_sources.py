@@ -12,11 +12,12 @@ from research import (
     RunOptions,
     close_application,
     get_application,
+    message,
     number_report_answer,
     report_json,
     report_markdown,
 )
-from tests.catalogue import WORDS
+from research.sources.registry import BUILT_IN_SOURCES
 from tests.fakes import until
 from tests.pages.visitor import Visitor, shown
 from tests.sources.brought import PLAIN, example, on_the_path, package
@@ -64,9 +65,7 @@ def test_every_choice_of_sources_offers_it_and_the_status_has_its_card(
     locale: str, name: str, at: int, tables: None, visit: Visit
 ) -> None:
     visitor = visit(locale=locale)
-    names = [
-        WORDS[f"source.{one}"][at] for one in ("web", "wikidata", "news", "papers", "places", "database", "library")
-    ]
+    names = [message(f"source.{one}", "en" if at else "zh") for one in BUILT_IN_SOURCES]
     assert offered(visitor, "sources") == [*names, name]
     assert "tables" in visitor.at.button_group(key="sources").value
     assert offered(visitor.go("news"), "news_sources") == [*names, name]

@@ -128,7 +128,7 @@ def test_a_first_start_prints_the_address_and_nothing_else(tmp_path: Path) -> No
     with started(tmp_path, HOME=str(home)) as server:
         until(lambda: any(home.rglob("runs.db")))
         server.stop()
-    assert [line for line in server.lines if " INFO research.runtime.run_log: " not in line] == []
+    assert [line for line in server.lines if " INFO research." not in line] == []
     assert f"URL: {server.url}" in server.output
 
 
@@ -138,7 +138,7 @@ def test_a_start_needs_no_home(tmp_path: Path) -> None:
     with started(tmp_path, SIGHTLINE_DATA_DIR=str(folder)) as server:
         until((folder / "runs.db").exists)
         server.stop()
-    assert [line for line in server.lines if " INFO research.runtime.run_log: " not in line] == []
+    assert [line for line in server.lines if " INFO research." not in line] == []
 
 
 @pytest.mark.slow
@@ -193,4 +193,4 @@ def test_a_first_question_is_answered_without_a_network(
         context.close()
         server.stop()
     assert errors == []
-    assert [line for line in server.lines if " INFO research.runtime.run_log: " not in line] == []
+    assert [line for line in server.lines if " INFO research." not in line] == []

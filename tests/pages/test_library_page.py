@@ -297,10 +297,10 @@ def test_removed_documents_can_be_put_back_and_be_deleted_for_good(
     library = get_application().library
     tick(visitor, monkeypatch, 0, 1).press("remove")
     assert english("library.removed", n=2) in visitor.words
-    assert library.count_documents().own_count == 0 and library.search("bridge", sample=False) == []
+    assert library.count_documents().own_count == 0 and library.search("bridge", is_sample=False) == []
     visitor.press("undo_remove")
     assert english("library.restored", n=2) in visitor.words
-    assert library.count_documents().own_count == 2 and library.search("bridge", sample=False)
+    assert library.count_documents().own_count == 2 and library.search("bridge", is_sample=False)
     visitor.press("remove")
     visitor.press("empty_bin_now")
     assert library.list_trashed() == ([], 0)

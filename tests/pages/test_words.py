@@ -39,6 +39,7 @@ from tests.tables import each_row
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted((ROOT / "pages").rglob("*.py"))
 # Keys that are put together from a record's value, and the values that the record may have.
+SOURCES_WITH_MESSAGES = [name for name, source in registry.sources_by_name().items() if not source.label]
 FAMILIES = {
     "reason.": get_args(records.FailureReason),
     "hint.": tuple(filter(None, get_args(records.FailureHint))),
@@ -94,8 +95,8 @@ FAMILIES = {
     "tour.": tuple(step + more for step in tour.STEPS for more in ("", "_text", "_alt")),
     "status.": (*get_args(records.Readiness.model_fields["state"].annotation),),
     "status.now_": ("live", "sample", "missing"),
-    "status.brings_": (*registry.BUILT_IN_SOURCES, "models"),
-    "card.": (*registry.BUILT_IN_SOURCES, "models"),
+    "status.brings_": (*SOURCES_WITH_MESSAGES, "models"),
+    "card.": (*SOURCES_WITH_MESSAGES, "models"),
     "refused.": get_args(RejectionReason),
     "limit.": (
         "queries",

@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from research import EXPORT_FORMATS
+
 # What holds words from outside: answers, rows, names of files, questions, drawings of data.
 OUTSIDE = (
     ".sl-answer",
@@ -27,17 +29,19 @@ OUTSIDE = (
 )
 ATTRIBUTES = ("aria-label", "title", "placeholder", "alt", "aria-description")
 # Names and signs that are the same in every language.
+_LABELS = {text for item in EXPORT_FORMATS for text in (item.label.zh, (item.short_label or item.label).zh)}
+_FORMATS = "|".join(sorted({name for label in _LABELS for name in re.findall("[A-Za-z]{2,}", label)}))
+_SUFFIXES = "|".join(sorted({item.suffix.rpartition(".")[2] for item in EXPORT_FORMATS}))
 SAME = re.compile(
-    r"""
+    rf"""
     https?://\S+ | (?<![\w/])/[\w./-]+ | [\w.-]+\.(?:com|org|net|cn|gov|edu|example|io)\b\S*
-    | [\w()-]+\.(?:csv|json|xlsx|parquet|pdf|docx|md|html?|zip|bib|ris|kml|geojson|db|txt|toml|py)\b
-    | \.[a-z]{2,8}\b                                   # endings of files
+    | [\w()-]+\.(?:{_SUFFIXES}|htm|db|txt|toml|py)\b
+    | \.[a-z]{{2,8}}\b                                   # endings of files
     | \b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b                # settings
     | \b[a-z_]+:[\w./-]+ | \b(?:gemini|gpt|qwen|deepseek)[\w.-]*   # models
     | \b(?:Sightline|Google|Gemini|Tavily|SearXNG|Wikipedia|GDELT|Amap|OpenStreetMap|OSM|Leaflet
       |OpenAI|Ollama|DeepSeek|Qwen|PostgreSQL|SQLite|Streamlit|LangSmith|LangGraph|Authlib
-      |Markdown|Word|Excel|Parquet|BibTeX|RIS|CSL|GeoJSON|KML|JSON|CSV|HTML|PDF|ZIP|SQL|RSS|Atom
-      |WGS|GCJ|URL|API|OCR|GPS|Ctrl|Enter|Esc|Tab|Shift|Cmd|NULL|SELECT|UTC|English|tokens?)\b
+      |{_FORMATS}|SQL|RSS|Atom|WGS|GCJ|URL|API|OCR|GPS|Ctrl|Enter|Esc|Tab|Shift|Cmd|NULL|SELECT|UTC|English|tokens?)\b
     | \b(?:s|ms|min|h|m|km|B|kB|MB|GB|US)\b            # units
     """,
     re.VERBOSE,

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, SecretSt
 from pydantic.fields import FieldInfo
 from pydantic_settings import SettingsConfigDict
 
-from research.core.records import Language
+from research.core.bilingual import Text
 
 FormSection = Literal["keys", "open", "question", "report", "limits", "search", "models", "appearance"]
 # A comma separates only before a blank, a URL or the end: it may be part of a URL.
@@ -41,17 +41,6 @@ class Setting(NamedTuple):
     name: str
     default: str = ""
     is_secret: bool = False
-
-
-class Text(NamedTuple):
-    """A text of the Settings page in both languages."""
-
-    en: str
-    zh: str
-
-    def in_language(self, language: Language) -> str:
-        """Return the text in a language."""
-        return self.zh if language == "zh" else self.en
 
 
 @dataclass(frozen=True)

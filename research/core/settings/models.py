@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field
 from pydantic_settings import BaseSettings
 
+from research.core.bilingual import Text
 from research.core.settings.declaration import (
     LOWER_CASE,
     NO_KEY,
@@ -15,7 +16,6 @@ from research.core.settings.declaration import (
     FormField,
     Key,
     ModelName,
-    Text,
     Variable,
 )
 

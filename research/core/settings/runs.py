@@ -8,7 +8,8 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import BaseSettings
 
-from research.core.settings.declaration import SECTION_CONFIG, FormField, Text, ValueKind, Variable
+from research.core.bilingual import Text
+from research.core.settings.declaration import SECTION_CONFIG, FormField, ValueKind, Variable
 
 REPORTS_FOLDER = "query_engine_streamlit_reports"  # default folder of reports in the data folder
 

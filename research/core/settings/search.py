@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field
 from pydantic_settings import BaseSettings
 
 from research import data
+from research.core.bilingual import Text
 from research.core.domains import merge_domain_lists
 from research.core.providers import search_services
 from research.core.settings.declaration import (
@@ -19,7 +20,6 @@ from research.core.settings.declaration import (
     Address,
     FormField,
     Key,
-    Text,
     ValueKind,
     Variable,
     mask_credentials,

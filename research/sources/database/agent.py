@@ -43,41 +43,31 @@ KEY_COLUMN = "gid"  # identifies a row of the shipped tables; NULLs of other tab
 CONFIRMED = "confirmed"  # reason for a statement that was confirmed for this question
 
 OutcomeStatus = Literal["answered", "partial", "empty", "unclear", "no model", "refused", "failed"]
+"""Status of an outcome: rows without or with NULLs (answered, partial), a statement without rows, a
+question that was not understood or cannot be answered (unclear), one that only a model could answer, a
+statement that may not run, or a failure of the database or the model."""
 
 
 class Outcome(Record):
-    """Answer of the database. `null_counts` names columns and the number of rows that lack them."""
+    """Answer of the database to a question or a statement."""
 
     status: OutcomeStatus
     question: str
-    restatement: str = ""
+    restatement: str = ""  # one sentence on what the rows are, in the language of the question
     rows: QueryResult | None = None
     steps: tuple[DatabaseStep, ...] = ()
-    null_counts: tuple[tuple[str, int], ...] = ()
-    problem: str = ""  # why there are no rows, for a person
-    # Numbers of areas in the shipped database and of their provinces
-    area_counts: tuple[int, int] = (0, 0)
-    is_not_covered: bool = False  # `problem` names what the database has no rows of
+    null_counts: tuple[tuple[str, int], ...] = ()  # each column with NULLs, and in how many rows
+    problem: str = ""  # for a person: the reason why there are no rows
+    area_counts: tuple[int, int] = (0, 0)  # areas in the shipped database, and provinces that have areas
+    is_not_covered: bool = False  # the question is understood, and `problem` is something without rows
     has_idle_model: bool = False  # a model is set that cannot be used here
-    saved: tuple[str, ...] = ()  # questions that can be answered without the model that is missing
-    reason: FailureReason | None = None  # kind of the failure, if it is one
+    saved: tuple[str, ...] = ()  # confirmed questions, which can be answered without a model
+    reason: FailureReason | None = None  # set if the status is "failed"
     hint: FailureHint = ""
-    failures: tuple[Failure, ...] = ()  # failures despite which rows were found
+    failures: tuple[Failure, ...] = ()  # failures that came after rows were found
     author: str = ""  # model that wrote the statement; "" for the rules
     shape: AnswerShape = ""  # shape of the answer according to the rules
-    subject: str = ""  # the areas it is about, for use in a sentence
-
-
-class StatementRunner(Protocol):
-    """A database on which statements are run."""
-
-    async def run(self, sql: str) -> QueryResult:
-        """Run a statement and return its rows.
-
-        Raises:
-            RefusedError: it may not run, or it names something that the database does not have.
-            ServiceError: the database cannot be used, or took too long.
-        """
+    subject: str = ""  # the areas that the rows are about, as a phrase
 
 
 class Intent(BaseModel):
@@ -118,19 +108,22 @@ class StatementWriter(Protocol):
         `attempts` are the previous statements, each with its problem.
         """
 
-    async def supplement(
+    async def write_supplement(
         self, question: str, rows: QueryResult, null_columns: Sequence[str], hints: Sequence[str], emit: EventEmitter
     ) -> Statement:
         """Write a statement that finds the values which are NULL in columns of rows, by the rows'
         key. Raises ServiceError."""
 
 
-LookUpNames = Callable[[Sequence[str]], Awaitable[Sequence[str]]]  # returns hints on the values that names may mean
+RunStatement = Callable[[str], Awaitable[QueryResult]]
+"""Runs a statement and returns its rows; raises RefusedError or ServiceError."""
+LookUpNames = Callable[[Sequence[str]], Awaitable[Sequence[str]]]
+"""Looks up names among the values of the database, and returns hints on the values that they may mean."""
 
 
 @dataclass
-class _Work:
-    """The work on a question: its steps so far, each of which is emitted as it is added."""
+class _OutcomeBuilder:
+    """Builder of the outcome of one question. It collects the steps, and emits each as it is added."""
 
     question: str
     emit: EventEmitter
@@ -169,44 +162,44 @@ class DatabaseAgent:
 
     def __init__(
         self,
-        engine: StatementRunner,
+        run_statement: RunStatement,
         *,
         look_up_names: LookUpNames,
         interpret: Callable[[str], Awaitable[Interpretation]] | None = None,
         writer: StatementWriter | None = None,
-        saved: Sequence[QuestionStatement] = (),
+        confirmed_pairs: Sequence[QuestionStatement] = (),
         selected_tables: str = "",
         has_idle_model: bool = False,
     ) -> None:
         """Store the parts of the agent.
 
         Args:
-            engine: the database.
+            run_statement: runs a statement on the database.
             look_up_names: looks up names among the values of the database.
             interpret: turns a question into a statement by rules, or raises NotUnderstoodError;
                 None if there are no rules for the database.
             writer: model that writes SQL, if there is one.
-            saved: questions with statements that an analyst has confirmed.
+            confirmed_pairs: questions with statements that an analyst has confirmed.
             selected_tables: names of the tables described to the writer; "" if all are.
             has_idle_model: whether a model is set that cannot be used here.
         """
-        self._engine, self._interpret, self._look_up_names = engine, interpret, look_up_names
-        self._writer, self._saved = writer, saved
+        self._run_statement, self._interpret, self._look_up_names = run_statement, interpret, look_up_names
+        self._writer, self._confirmed_pairs = writer, confirmed_pairs
         self._selected_tables, self._has_idle_model = selected_tables, has_idle_model
 
     async def ask(self, question: str, emit: EventEmitter) -> Outcome:
         """Answer a question. An expected failure is an outcome too."""
-        work = _Work(question, emit)
-        if sql := find_statement(question, self._saved):
-            work.add("understand", question)
-            work.add("write", CONFIRMED, sql=sql)
-            return await self._run_interpretation(Interpretation(sql, question, detect_language(question)), work)
+        builder = _OutcomeBuilder(question, emit)
+        if sql := find_statement(question, self._confirmed_pairs):
+            builder.add("understand", question)
+            builder.add("write", CONFIRMED, sql=sql)
+            return await self._run_interpretation(Interpretation(sql, question, detect_language(question)), builder)
         if self._interpret:
             try:
                 interpretation = await self._interpret(question)
             except NotUnderstoodError as error:
                 if self._writer is None or isinstance(error, NotCoveredError):  # a model could not find it either
-                    return work.outcome(
+                    return builder.outcome(
                         "unclear",
                         problem=error.unrecognized,
                         area_counts=error.area_counts,
@@ -214,50 +207,51 @@ class DatabaseAgent:
                         has_idle_model=self._has_idle_model,
                     )
             else:
-                work.add("understand", interpretation.restatement)
-                work.add("write", sql=interpretation.sql)
-                return await self._run_interpretation(interpretation, work)
+                builder.add("understand", interpretation.restatement)
+                builder.add("write", sql=interpretation.sql)
+                return await self._run_interpretation(interpretation, builder)
         if self._writer is None:
             return self._without_model(question)
-        return await self._answer_by_model(self._writer, work)
+        return await self._answer_by_model(self._writer, builder)
 
     def _without_model(self, question: str) -> Outcome:
-        """Name the saved questions that are most similar to a question which only a model could
-        answer."""
-        similar = find_similar(question, self._saved) or self._saved[:MAX_EXAMPLES]
-        saved = tuple(saved_question for saved_question, _ in similar)
+        """Return an outcome that names the confirmed questions most similar to this one, which only a
+        model could answer."""
+        similar = find_similar(question, self._confirmed_pairs) or self._confirmed_pairs[:MAX_EXAMPLES]
+        saved = tuple(confirmed_question for confirmed_question, _ in similar)
         return Outcome(status="no model", question=question, saved=saved, has_idle_model=self._has_idle_model)
 
-    async def _run_interpretation(self, interpretation: Interpretation, work: _Work) -> Outcome:
+    async def _run_interpretation(self, interpretation: Interpretation, builder: _OutcomeBuilder) -> Outcome:
         """Run the statement of a question that was understood without a model."""
-        work.restatement = interpretation.restatement
+        builder.restatement = interpretation.restatement
         try:
-            rows = await self._run(interpretation.sql, work)
+            rows = await self._run(interpretation.sql, builder)
         except (RefusedError, ServiceError) as error:
-            return work.outcome_of_error(error)
-        return work.outcome_of_rows(rows, shape=interpretation.shape, subject=interpretation.subject)
+            return builder.outcome_of_error(error)
+        return builder.outcome_of_rows(rows, shape=interpretation.shape, subject=interpretation.subject)
 
-    async def _answer_by_model(self, writer: StatementWriter, work: _Work) -> Outcome:
+    async def _answer_by_model(self, writer: StatementWriter, builder: _OutcomeBuilder) -> Outcome:
+        """Have the model analyse the question, look up its names, and run the statements that it writes."""
         if self._selected_tables:
-            work.add("tables", self._selected_tables)
+            builder.add("tables", self._selected_tables)
         try:
-            intent = await writer.analyse(work.question, work.emit)
-            work.restatement = intent.meant
-            work.add("understand", intent.meant)
+            intent = await writer.analyse(builder.question, builder.emit)
+            builder.restatement = intent.meant
+            builder.add("understand", intent.meant)
             if not intent.answerable:
-                return work.outcome("unclear", problem=intent.clarify)
+                return builder.outcome("unclear", problem=intent.clarify)
             hints = list(await self._look_up_names(intent.names))
             if hints:
-                work.add("link", "; ".join(hints))
-            rows, failure = await self._write_until_found(writer, hints, work)
+                builder.add("link", "; ".join(hints))
+            rows, failure = await self._write_until_found(writer, hints, builder)
             if rows.rows and failure is None:
-                rows, failure = await self._fill_nulls(writer, rows, hints, work)
+                rows, failure = await self._fill_nulls(writer, rows, hints, builder)
         except (RefusedError, ServiceError) as error:
-            return work.outcome_of_error(error)
-        return work.outcome_of_rows(rows, author=writer.author, failures=(failure,) if failure else ())
+            return builder.outcome_of_error(error)
+        return builder.outcome_of_rows(rows, author=writer.author, failures=(failure,) if failure else ())
 
     async def _write_until_found(
-        self, writer: StatementWriter, hints: Sequence[str], work: _Work
+        self, writer: StatementWriter, hints: Sequence[str], builder: _OutcomeBuilder
     ) -> tuple[QueryResult, Failure | None]:
         """Return the rows of the first statement that finds what is asked for, else the longest
         result; and the failure that ended the search, if there was one.
@@ -271,15 +265,15 @@ class DatabaseAgent:
         problem = ""
         for _ in range(MAX_STATEMENTS):
             try:
-                statement = await writer.write(work.question, hints, attempts, work.emit)
+                statement = await writer.write(builder.question, hints, attempts, builder.emit)
                 if _normalize_sql(statement.sql) in {_normalize_sql(sql) for sql, _ in attempts}:
-                    work.add("judge", "the same statement again", sql=statement.sql)
+                    builder.add("judge", "the same statement again", sql=statement.sql)
                     break  # the model repeats itself
-                work.add("write", statement.why, sql=statement.sql)
-                rows = await self._run(statement.sql, work)
+                builder.add("write", statement.why, sql=statement.sql)
+                rows = await self._run(statement.sql, builder)
             except RefusedError as refused:
                 problem = str(refused)
-                work.add("refused", problem, sql=statement.sql)
+                builder.add("refused", problem, sql=statement.sql)
             except ServiceError as error:
                 if best is None or not best.rows:
                     raise
@@ -287,17 +281,17 @@ class DatabaseAgent:
             else:
                 if best is None or len(rows.rows) >= len(best.rows):
                     best = rows
-                problem = _find_shortfall(work.question, rows)
+                problem = _describe_shortfall(builder.question, rows)
                 if not problem:
                     return rows, None
-                work.add("judge", problem)
+                builder.add("judge", problem)
             attempts.append((statement.sql.strip(), problem))
         if best is None:
             raise RefusedError("statement", problem)
         return best, None
 
     async def _fill_nulls(
-        self, writer: StatementWriter, rows: QueryResult, hints: Sequence[str], work: _Work
+        self, writer: StatementWriter, rows: QueryResult, hints: Sequence[str], builder: _OutcomeBuilder
     ) -> tuple[QueryResult, Failure | None]:
         """Fill NULL cells by further statements, matched by the key, as long as each fills
         a cell.
@@ -306,38 +300,39 @@ class DatabaseAgent:
             The rows, and the failure that ended the search, if there was one. Rows from before a
             failure of the model or the database are kept.
         """
-        for _ in range(MAX_STATEMENTS - sum(step.kind == "write" for step in work.steps)):
+        for _ in range(MAX_STATEMENTS - sum(step.kind == "write" for step in builder.steps)):
             null_columns = [name for name, _ in count_nulls(rows)]
             if not null_columns or KEY_COLUMN not in rows.names:
                 break
             try:
-                statement = await writer.supplement(work.question, rows, null_columns, hints, work.emit)
-                previous = {_normalize_sql(step.sql) for step in work.steps if step.kind == "write"}
+                statement = await writer.write_supplement(builder.question, rows, null_columns, hints, builder.emit)
+                previous = {_normalize_sql(step.sql) for step in builder.steps if step.kind == "write"}
                 if not statement.sql.strip() or _normalize_sql(statement.sql) in previous:
                     break
-                work.add("write", statement.why, sql=statement.sql)
-                further_rows = await self._run(statement.sql, work)
+                builder.add("write", statement.why, sql=statement.sql)
+                further_rows = await self._run(statement.sql, builder)
             except RefusedError as refused:
-                work.add("refused", str(refused), sql=statement.sql)
+                builder.add("refused", str(refused), sql=statement.sql)
                 break
             except ServiceError as error:
                 return rows, error.to_failure("search", "database")
             rows, filled = fill_nulls(rows, further_rows, KEY_COLUMN)
-            work.add("supplement", rows=filled)
+            builder.add("supplement", rows=filled)
             if not filled:
                 break
         return rows, None
 
-    async def _run(self, sql: str, work: _Work) -> QueryResult:
+    async def _run(self, sql: str, builder: _OutcomeBuilder) -> QueryResult:
         started = time.monotonic()
-        rows = await self._engine.run(sql)
+        rows = await self._run_statement(sql)
         seconds = round(time.monotonic() - started, 4)
-        work.add("run", sql=rows.sql, rows=len(rows.rows), seconds=seconds)
+        builder.add("run", sql=rows.sql, rows=len(rows.rows), seconds=seconds)
         return rows
 
 
-def _find_shortfall(question: str, rows: QueryResult) -> str:
-    """Return why a statement that ran should be written again, "" if it need not be."""
+def _describe_shortfall(question: str, rows: QueryResult) -> str:
+    """Describe what the rows of a statement lack, for the model that writes it again; return "" if they
+    lack nothing."""
     if rows.unmatched_filters and (not rows.rows or rows.rows == ((0,),)):
         return f"it finds nothing: {'; '.join(rows.unmatched_filters)}"
     requested = requested_count(question)

@@ -14,7 +14,7 @@ from research.sources.database.schema import FindComment, RunQuery, Schema, Tabl
 
 
 class Backend(ABC):
-    """A database of one engine. Operations that reach the database raise `ExecutionError`."""
+    """A database of one engine. Every operation that reaches the database may raise ExecutionError."""
 
     dialect: Dialect
 
@@ -29,18 +29,20 @@ class Backend(ABC):
     def open_query(self) -> AbstractContextManager[RunQuery]:
         """Open a connection that can read the known tables, until the deadline.
 
-        Yield a function that returns the rows of a statement on it, for statements of our own.
+        Yield a function that runs a statement on it and returns all rows, for statements that are not
+        checked by the guard because this package wrote them.
         """
 
     @abstractmethod
     def stream(self, sql: str, cte_names: Collection[str] = ()) -> AbstractContextManager[RowStream]:
         """Yield the column names of a statement and an iterator of its rows, until the deadline.
 
-        `cte_names` are the names of its WITH parts. With too many columns there may be no rows.
+        `cte_names` are the names of its WITH parts. If there are more columns than the limits allow, the
+        iterator may be empty.
         """
 
     def run(self, sql: str, cte_names: Collection[str] = ()) -> ExecutionResult:
-        """Run any text that only reads what it may, and collect as many rows as a result may have."""
+        """Run a statement, and collect its rows up to the limits of a result."""
         return collect_result(self.stream(sql, cte_names), self._limits)
 
     def with_limits(self, limits: ResultLimits) -> Self:

@@ -17,10 +17,10 @@ DEFAULT_SCHEMAS: dict[Dialect, str] = {"sqlite": "main", "postgres": "public", "
 class Catalog:
     """The tables that may be read.
 
-    `tables` are those of `default_schema`, in which the engine looks first: they are written
-    without a schema. `other_schemas` are the tables of other schemas, by schema; `search_path` are
-    the schemas in which a name without one is looked for after `default_schema`. `unreadable` maps
-    tables that are left out, because the engine cannot read them, to its reasons.
+    `tables` are the tables of `default_schema`, which statements name without a schema.
+    `other_schemas` are the tables of other schemas, by schema. `search_path` are the schemas in which
+    the engine looks for a table without a schema after `default_schema`. `unreadable` maps the names,
+    in lower case, of the tables that the engine cannot read to its reasons.
     """
 
     tables: TableColumns

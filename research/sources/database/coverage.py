@@ -1,10 +1,11 @@
-"""Count the rows in which the columns are known that a statement filters, aggregates or ranks by.
+"""Coverage of a statement: for each column that it compares, the number of rows with a known value.
 
-A row whose price is unknown is in no `price > 50`, in no average and among no first ten: the result
-of a statement covers only the rows whose values are known. So the rows of each SELECT are counted
-again without its conditions on a column: those that the other conditions do not rule out, and those
-of them in which the column has a value. The counting statement is made from the checked one, and
-goes through the guard like any other.
+A statement compares the columns that it filters, aggregates or ranks by. A row whose price is
+unknown matches no `price > 50`, enters no average and is among no first ten, so a result covers
+only the rows whose values are known. To measure this, the rows of each SELECT are counted without
+its conditions on a column: all rows that the other conditions do not rule out, and the part of them
+in which the column has a value. The counting statement is derived from the checked one, and goes
+through the guard like any other.
 
 An inner join drops rows that have no partner in the other table. Where that table has at most one
 row for each row of the first (a unique foreign key), a missing partner counts as unknown; where it
@@ -24,22 +25,23 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from research.sources.database.allowlist import Dialect
 from research.sources.database.rewrites import rewrite_named_values
 from research.sources.database.schema import Schema, SchemaColumn, SchemaTable
-from research.sources.database.validator import SQLiteTextGenerator
+from research.sources.database.validator import generate_sqlite
 
 MAX_SELECTS = 4  # SELECTs of a statement for which rows are counted
 MAX_COLUMNS = 6  # columns of each SELECT
 # Aggregates for which the parser has no class.
 _UNPARSED_AGGREGATES = ("total", "every", "regr_slope", "regr_intercept", "regr_r2")
 
-ColumnName = tuple[str, str]  # the alias of its table in the SELECT, and its name
+ColumnName = tuple[str, str]  # alias of the column's table in the SELECT, and name of the column
+TablesByName = Mapping[tuple[str, str], SchemaTable]  # by schema and name
 
 
 @dataclass(frozen=True, slots=True)
 class CoverageQuery:
-    """A counting statement.
+    """A counting statement, whose single row has two numbers for each of `columns`: the number of all
+    rows, and the number of rows in which the column is known.
 
-    For each of `columns` it counts all rows, and the rows in which the column is known. `is_part`
-    is true if the rows are those of a subquery or a WITH part.
+    `is_part` is true if the rows are those of a subquery or a WITH part.
     """
 
     sql: str
@@ -67,23 +69,23 @@ def build_coverage_queries(qualified: exp.Expr, schema: Schema) -> list[Coverage
 
 
 def _build_query(scope: Scope, joined: _JoinedTables, qualified: exp.Expr, dialect: Dialect) -> CoverageQuery | None:
-    """Build the counting statement for one SELECT; return None if no column it depends on can be
-    unknown."""
+    """Build the counting statement for one SELECT; return None if none of the columns that it compares
+    can be NULL."""
     select = scope.expression
     names = [n for n in dict.fromkeys(_compared_columns(scope, joined.conditions)) if not joined.is_never_null(n)]
     if not names:
         return None
     names = names[:MAX_COLUMNS]
-    shared = [test for test in joined.conditions if not set(_own_columns(test, scope)) & set(names)]
+    shared = [condition for condition in joined.conditions if not set(_local_columns(condition, scope)) & set(names)]
     query = exp.Select().from_(joined.source).where(*shared)
     query.set("joins", joined.joins)
     for index, name in enumerate(names):
         conditions: list[exp.Expr] = [
-            exp.func("COALESCE", test.copy(), exp.true())  # an unknown value may meet the condition
-            for test in joined.conditions
-            if test not in shared and name not in _own_columns(test, scope)
+            exp.func("COALESCE", condition.copy(), exp.true())  # an unknown value may meet the condition
+            for condition in joined.conditions
+            if condition not in shared and name not in _local_columns(condition, scope)
         ]
-        conditions += joined.presence_conditions(name)
+        conditions += joined.partner_conditions(name)
         known = _has_value(exp.column(name[1], table=name[0], quoted=True))
         query = query.select(
             _count_expression(conditions, f"rows_{index}"), _count_expression([*conditions, known], f"known_{index}")
@@ -95,13 +97,13 @@ def _build_query(scope: Scope, joined: _JoinedTables, qualified: exp.Expr, diale
     if dialect == "sqlite":
         for values in list(query.find_all(exp.Values)):
             rewrite_named_values(values)
-    generator = SQLiteTextGenerator(dialect="sqlite") if dialect == "sqlite" else None
-    text = generator.generate(query) if generator else query.sql(dialect)
-    return CoverageQuery(text, tuple(column for _, column in names), _is_part(select, qualified))
+    text = generate_sqlite(query) if dialect == "sqlite" else query.sql(dialect)
+    return CoverageQuery(text, tuple(column for _, column in names), _is_subquery(select, qualified))
 
 
-def _is_part(select: exp.Expr, qualified: exp.Expr) -> bool:
-    """Return whether a SELECT is neither the whole statement nor a branch of it."""
+def _is_subquery(select: exp.Expr, qualified: exp.Expr) -> bool:
+    """Return whether a SELECT is a subquery or a WITH part: neither the whole statement nor a branch of
+    its UNION."""
     while select is not qualified and isinstance(select.parent, (exp.SetOperation, exp.Subquery)):
         if isinstance(select.parent, exp.Subquery) and select.parent is not qualified:
             return not isinstance(select.parent.parent, exp.SetOperation)
@@ -123,22 +125,23 @@ def _count_expression(conditions: Sequence[exp.Expr], alias: str) -> exp.Expr:
 def _compared_columns(scope: Scope, conditions: Iterable[exp.Expr]) -> Iterator[ColumnName]:
     """Yield the columns that a SELECT filters, aggregates or ranks by."""
     select = scope.expression
-    for test in conditions:
-        if not (_is_null_test(test) or _equated_columns(test)):
-            yield from _own_columns(test, scope)
+    for condition in conditions:
+        if not (_is_null_test(condition) or _equated_columns(condition)):
+            yield from _local_columns(condition, scope)
     for node in select.find_all(exp.AggFunc, exp.Filter, exp.Anonymous, exp.Order):
         aggregate = not isinstance(node, exp.Anonymous) or node.name.lower() in _UNPARSED_AGGREGATES
         if aggregate and node.find_ancestor(exp.Select) is select:
-            yield from _own_columns(node, scope)
+            yield from _local_columns(node, scope)
     order = select.args.get("order")
     keys = {key.this.name for key in order.expressions if isinstance(key.this, exp.Column)} if order else set()
     for output in select.args.get("expressions", ()):
         if output.alias_or_name in keys and not output.find(exp.AggFunc):
-            yield from _own_columns(output, scope)
+            yield from _local_columns(output, scope)
 
 
-def _own_columns(node: exp.Expr, scope: Scope) -> list[ColumnName]:
-    """Return the columns of the SELECT's own tables in a node, without those in its subqueries."""
+def _local_columns(node: exp.Expr, scope: Scope) -> list[ColumnName]:
+    """Return the columns in a node that belong to the SELECT's own tables, without those in its
+    subqueries."""
     return [
         (column.table, column.name)
         for column in node.find_all(exp.Column)
@@ -167,12 +170,12 @@ def _equated_columns(condition: exp.Expr | None) -> tuple[exp.Column, exp.Column
     return (left, right) if left.table != right.table else None
 
 
-def _conjuncts(condition: exp.Expr | None) -> list[exp.Expr]:
-    """Split a condition at its top-level ANDs."""
+def _split_at_and(condition: exp.Expr | None) -> list[exp.Expr]:
+    """Split a condition at its top-level ANDs; [] for None."""
     if condition is None:
         return []
-    bare = condition.unnest()
-    return list(bare.flatten()) if isinstance(bare, exp.And) else [bare]
+    condition = condition.unnest()
+    return list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
 
 
 # Joins of a SELECT
@@ -183,25 +186,24 @@ class _JoinedTables:
     """The tables of a SELECT joined for counting, and its conditions on them."""
 
     scope: Scope
-    tables: Mapping[ColumnName, SchemaTable]
+    tables: TablesByName
     source: exp.Expr
     joins: list[exp.Join]
     conditions: list[exp.Expr]
     optional_tables: set[str] = field(default_factory=set)  # tables of outer joins, which may have no partner row
-    linking_columns: dict[str, exp.Column] = field(
-        default_factory=dict
-    )  # foreign keys of tables with many rows per row of another, by alias
+    # Foreign keys of tables that have many rows for one row of another table, by alias.
+    linking_columns: dict[str, exp.Column] = field(default_factory=dict)
 
     @classmethod
-    def from_scope(cls, scope: Scope, tables: Mapping[ColumnName, SchemaTable]) -> _JoinedTables:
+    def from_scope(cls, scope: Scope, tables: TablesByName) -> _JoinedTables:
         """Collect the tables, joins and conditions of a SELECT."""
         select = scope.expression
         where = select.args.get("where")
-        tests = [t for t in _conjuncts(where.this if where else None) if _is_local(t, scope)]
+        conditions = [t for t in _split_at_and(where.this if where else None) if _is_local(t, scope)]
         joins = [join.copy() for join in select.args.get("joins") or ()]
-        joined = cls(scope, tables, select.args["from_"].this.copy(), joins, tests)
-        for join, given in zip(joins, select.args.get("joins") or (), strict=True):
-            joined._convert_join(join, _conjuncts(given.args.get("on")))
+        joined = cls(scope, tables, select.args["from_"].this.copy(), joins, conditions)
+        for join, original_join in zip(joins, select.args.get("joins") or (), strict=True):
+            joined._convert_join(join, _split_at_and(original_join.args.get("on")))
         return joined
 
     def _convert_join(self, join: exp.Join, on_conditions: list[exp.Expr]) -> None:
@@ -212,65 +214,65 @@ class _JoinedTables:
             self.optional_tables |= set(self.scope.sources)
         if not on_conditions and not side:  # FROM a, b WHERE a.id = b.id
             on_conditions = [
-                test
-                for test in self.conditions
-                if (link := _equated_columns(test)) and table in (link[0].table, link[1].table)
+                condition
+                for condition in self.conditions
+                if (link := _equated_columns(condition)) and table in (link[0].table, link[1].table)
             ][:1]
-        pair = next((link for test in on_conditions if (link := _equated_columns(test))), None)
+        pair = next((link for condition in on_conditions if (link := _equated_columns(condition))), None)
         if not side and join.args.get("on"):  # other conditions of an inner join count as WHERE conditions
-            self.conditions += [test for test in on_conditions if not _equated_columns(test)]
-            on_conditions = [test for test in on_conditions if _equated_columns(test)]
+            self.conditions += [condition for condition in on_conditions if not _equated_columns(condition)]
+            on_conditions = [condition for condition in on_conditions if _equated_columns(condition)]
             join.set("on", exp.and_(*on_conditions) if on_conditions else exp.true())
         if pair is None:
             self.optional_tables |= {table} if side == "LEFT" else set()
             return
         own_column, other_column = pair if pair[0].table == table else pair[::-1]
-        if self._is_extension(own_column, other_column):
-            self._make_outer(join, on_conditions)
+        if self._is_unique_foreign_key(own_column, other_column):
+            self._make_left_join(join, on_conditions)
         elif (
             not side
             and join is self.joins[0]
-            and self._is_extension(other_column, own_column)
+            and self._is_unique_foreign_key(other_column, own_column)
             and other_column.table == self.source.alias_or_name
         ):
             self.source, outer = join.this.copy(), self.source
             join.set("this", outer)
-            self._make_outer(join, on_conditions)
+            self._make_left_join(join, on_conditions)
         elif side == "LEFT":
             self.optional_tables.add(table)
             if self._is_foreign_key(own_column, other_column):
                 self.linking_columns[table] = own_column
 
-    def _make_outer(self, join: exp.Join, on_conditions: Sequence[exp.Expr]) -> None:
-        self.conditions = [test for test in self.conditions if test not in on_conditions]
+    def _make_left_join(self, join: exp.Join, on_conditions: Sequence[exp.Expr]) -> None:
+        """Turn a join into a LEFT JOIN on these conditions, which then no longer count as conditions of
+        WHERE."""
+        self.conditions = [condition for condition in self.conditions if condition not in on_conditions]
         join.set("on", exp.and_(*on_conditions))
         join.set("kind", None)
         join.set("side", "LEFT")
         self.optional_tables.add(join.alias_or_name)
 
     def _find_column(self, column: exp.Column) -> tuple[SchemaTable, SchemaColumn] | None:
-        """Return a column's table and its description in the schema; None if it is of no table
-        there."""
+        """Return a column's table and its entry in the schema; None if it belongs to no table of the
+        schema."""
         source = self.scope.sources.get(column.table)
         table = self.tables.get((source.db, source.name)) if isinstance(source, exp.Table) else None
         matches = [c for c in table.columns if c.name.lower() == column.name.lower()] if table else []
         return (table, matches[0]) if table and matches else None
 
-    def _is_foreign_key(self, one: exp.Column, other: exp.Column) -> bool:
+    def _is_foreign_key(self, column: exp.Column, target: exp.Column) -> bool:
         """Return whether a column is a foreign key to another column."""
-        source, target = self._find_column(one), self._find_column(other)
-        return bool(
-            source and target and source[1].reference.lower() == f"{target[0].qualified_name}.{target[1].name}".lower()
-        )
+        own, other = self._find_column(column), self._find_column(target)
+        return bool(own and other and own[1].reference.lower() == f"{other[0].qualified_name}.{other[1].name}".lower())
 
-    def _is_extension(self, one: exp.Column, other: exp.Column) -> bool:
+    def _is_unique_foreign_key(self, column: exp.Column, target: exp.Column) -> bool:
         """Return whether a column is a unique foreign key to another column."""
-        source = self._find_column(one)
-        return bool(source and source[1].is_unique and self._is_foreign_key(one, other))
+        source = self._find_column(column)
+        return bool(source and source[1].is_unique and self._is_foreign_key(column, target))
 
-    def presence_conditions(self, name: ColumnName) -> list[exp.Expr]:
-        """Return the conditions by which a row has a partner in the table of a column; [] if none
-        is needed."""
+    def partner_conditions(self, name: ColumnName) -> list[exp.Expr]:
+        """Return the condition that a row has a partner in the table of a column, as a list; [] if the
+        column needs no partner."""
         link = self.linking_columns.get(name[0])
         return [_has_value(link.copy())] if link else []
 
@@ -283,6 +285,6 @@ class _JoinedTables:
 
 
 def _is_local(condition: exp.Expr, scope: Scope) -> bool:
-    """Return whether a condition refers only to a SELECT's own tables."""
+    """Return whether a condition refers to no table of an outer SELECT."""
     inner = {part.alias_or_name for part in condition.find_all(exp.Table, exp.Subquery)}
     return all(c.table in scope.sources or c.table in inner for c in condition.find_all(exp.Column))

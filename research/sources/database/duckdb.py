@@ -267,6 +267,7 @@ def _cte_entries(node: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _fetch_rows(result: duckdb.DuckDBPyConnection, types: Sequence[str]) -> Iterator[Sequence[object]]:
+    """Yield the rows of a result, with sizes of binary values in place of the values."""
     binary = [index for index, column_type in enumerate(types) if column_type == "BLOB"]
     while rows := result.fetchmany(BATCH_ROWS):
         for row in rows:

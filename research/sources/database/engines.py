@@ -50,7 +50,6 @@ from research.sources.database.schema import (
 from research.sources.database.sqlite import SQLite
 from research.sources.database.validator import ValidatedQuery, validate
 
-Row = tuple[Value, ...]
 SAMPLING_SECONDS = 10  # seconds after which no more sample values are read on opening a database
 
 
@@ -98,11 +97,11 @@ class Database:
         return other
 
     @contextmanager
-    def stream(self, query: ValidatedQuery) -> Iterator[tuple[Sequence[str], Iterator[Row]]]:
+    def stream(self, query: ValidatedQuery) -> Iterator[tuple[Sequence[str], Iterator[tuple[Value, ...]]]]:
         """Yield the column names of a statement and an iterator of its rows.
 
-        Rows are read as they are consumed. Texts are cut to the limit of a cell. As everywhere,
-        there is one row more than the limit.
+        Rows are read as they are consumed. Texts are cut to the limit of a cell. There is one row more
+        than the limit if the statement has more rows.
 
         Raises:
             ExecutionError: the engine refused the statement, took too long or cannot be reached.
@@ -119,14 +118,12 @@ class Database:
         """
         return self._backend.run(query.sql, query.cte_names)
 
-    def unmatched_filters(
-        self, query: ValidatedQuery, *, queries_database: bool = False
-    ) -> tuple[UnmatchedFilter, ...]:
+    def unmatched_filters(self, query: ValidatedQuery, *, looks_up_values: bool = False) -> tuple[UnmatchedFilter, ...]:
         """Return the filters of a statement that can match nothing, because their column has no
         such value.
 
         Columns whose values are all known are checked in memory; the others are looked up in the
-        database if `queries_database` is true. `= '杭州'` where the column holds `杭州市` finds no rows and
+        database if `looks_up_values` is true. `= '杭州'` where the column holds `杭州市` finds no rows and
         is no error: this distinguishes it from "there are none".
         """
         tables = {table.qualified_name: table for table in self.schema.tables}
@@ -137,15 +134,14 @@ class Database:
             values = next((c.values for c in schema_table.columns if fold(c.name) == column), ())
             if not to_single_line(text) or to_single_line(text) in values:
                 continue
-            if values or (queries_database and self._is_value_missing(schema_table, column, text)):
+            if values or (looks_up_values and self._is_value_missing(schema_table, column, text)):
                 unmatched.append(UnmatchedFilter(table, column, text, tuple(similar_names(text, values, 40))))
         return tuple(unmatched)
 
     def coverage(self, query: ValidatedQuery, result: ExecutionResult) -> tuple[ColumnCoverage, ...]:
-        """Count in how many rows the columns are known that a statement compares, where some are
-        unknown.
+        """Return the coverage of the columns that a statement compares; see the module `coverage`.
 
-        A column whose unknown cells the result itself shows, because it has all rows, is left out.
+        Left out are columns without NULLs, and columns whose NULLs can all be seen in the result.
         """
         tree = parse_one(query.sql, read=self.dialect)
         assert isinstance(tree, exp.Query)
@@ -166,8 +162,8 @@ class Database:
         return tuple(coverages)
 
     def _run_coverage_query(self, coverage_query: CoverageQuery) -> Iterator[tuple[str, int | None, int]]:
-        """Yield each column, the number of rows in which it is known (None if they cannot be
-        counted) and the number of rows."""
+        """Yield each column, the number of rows in which it is known, and the number of all rows; None and
+        0 if the rows cannot be counted."""
         try:
             (row,) = self.run(self.check(coverage_query.sql)).rows
         except (RefusedError, ExecutionError):
@@ -177,7 +173,7 @@ class Database:
             yield column, int(row[2 * index + 1] or 0), int(row[2 * index] or 0)
 
     def _is_value_missing(self, table: SchemaTable, column: str, text: str) -> bool:
-        """Return whether a column certainly does not have a value."""
+        """Return whether a column does not have a value; False if that cannot be looked up."""
         try:
             with self._backend.open_query() as run_query:
                 return not has_value(run_query, table, column, text)
@@ -232,6 +228,8 @@ def open_database(
 
 
 def _create_backend(address: str | Path, limits: ResultLimits) -> Backend:
+    """Create the backend for a path or URL, which decides the engine. Raise ExecutionError for any
+    other address."""
     if isinstance(address, Path) or "://" not in address:
         return _create_file_backend(Path(address), limits, is_duckdb=str(address).endswith(".duckdb"))
     try:
@@ -261,8 +259,8 @@ def _create_file_backend(path: Path, limits: ResultLimits, *, is_duckdb: bool) -
 
 
 def _shows_unknown(result: ExecutionResult, column: str, known_count: int | None, row_count: int) -> bool:
-    """Return whether a result has all rows and itself shows in which of them a column is
-    unknown."""
+    """Return whether a result has all counted rows and the column, so that all NULLs of the column can
+    be seen in it."""
     if column not in result.columns or result.is_truncated or len(result.rows) != row_count:
         return False
     index = result.columns.index(column)

@@ -71,9 +71,9 @@ def area_aliases(areas: Mapping[str, int], place_names: Iterable[str]) -> dict[s
     return aliases | {form: areas[name] for form, name in _COMMON_NAMES.items() if name in areas}
 
 
-def is_outside(text: str) -> bool:
-    """Return whether a text consists only of names of places outside the provinces of the known
-    areas."""
+def names_only_uncovered_places(text: str) -> bool:
+    """Return whether a text consists only of names of places of which the tables have no areas, such as
+    Paris or 台湾."""
     rest, has_match = f" {text.casefold()} ", False
     words = re.sub(r"[^\w'’.-]+", " ", rest).split()
     for size in (4, 3, 2, 1):  # the longest names first: New South Wales
@@ -89,13 +89,13 @@ def is_outside(text: str) -> bool:
 
 @cache
 def _outside_places() -> frozenset[str]:
-    """Return the names of foreign countries, regions and cities, and of Chinese places not in the
-    tables."""
+    """Return the names, in lower case, of foreign countries, regions and cities, and of Chinese places
+    that are not in the tables."""
     names = (name for row in data.rows("uncovered.tsv") for name in "|".join(row[2:]).split("|"))
-    return frozenset(name.casefold() for name in (*names, *_NOT_LISTED) if len(name) > 1)
+    return frozenset(name.casefold() for name in (*names, *_UNLISTED_PLACES) if len(name) > 1)
 
 
-_NOT_LISTED = ("香港", "澳门", "台湾", "Hong Kong", "Macau", "Macao", "Taiwan")
+_UNLISTED_PLACES = ("香港", "澳门", "台湾", "Hong Kong", "Macau", "Macao", "Taiwan")
 _PLACE_WORDS = re.compile(
     r"附近|周边|周围|境内|特别行政区|[省市州县郡区国的]|[^\w\s]|\b(?:the|in|near|around|of|city|state|province|prefecture)\b"
 )

@@ -26,6 +26,7 @@ from research.sources.database.refusals import (
     parser_message,
     similar_names,
 )
+from research.sources.database.series import fold_name
 
 TextFilter = tuple[str, str, str]
 """A table, its column, and a text that the column must equal."""
@@ -41,8 +42,7 @@ class NameResolver:
         self._dialect = dialect
         self._default_schema, self._search_path = catalog.default_schema, (catalog.default_schema, *catalog.search_path)
         self._unreadable = catalog.unreadable
-        self._ignores_case = dialect != "postgres"
-        fold = str.lower if self._ignores_case else str
+        fold = str if dialect == "postgres" else str.lower
         self._tables: dict[TableKey, dict[str, str]] = {}
         self._qualified_names: dict[TableKey, str] = {}
         for schema, tables in ((catalog.default_schema, catalog.tables), *catalog.other_schemas.items()):
@@ -52,16 +52,10 @@ class NameResolver:
                 self._qualified_names[key] = qualified_name(name, schema, catalog.default_schema)
         self._parser = Parser.get_or_raise(dialect)
 
-    def fold(self, name: exp.Expr) -> str:
-        """Fold a name as the engine does: PostgreSQL respects the case of quoted names, the others
-        of none."""
-        plain = self._ignores_case or not name.args.get("quoted")
-        return name.name.lower() if plain else name.name
-
     def _find_table(self, table: exp.Table) -> TableKey | None:
         """Return the key of a table in the catalog; None if there is none of this name."""
-        schema, name = table.args.get("db"), self.fold(table.this)
-        path = (self.fold(schema),) if schema else self._search_path
+        schema, name = table.args.get("db"), fold_name(table.this, self._dialect)
+        path = (fold_name(schema, self._dialect),) if schema else self._search_path
         return next((key for key in ((schema_name, name) for schema_name in path) if key in self._tables), None)
 
     def qualified_table(self, table: exp.Table) -> str:
@@ -74,16 +68,16 @@ class NameResolver:
         """Return the columns of a table of the catalog; None for a WITH part or an unknown
         table."""
         key = self._find_table(table)
-        is_cte = not table.db and self.fold(table.this) in self.cte_names(table.root())
+        is_cte = not table.db and fold_name(table.this, self._dialect) in self.cte_names(table.root())
         return None if key is None or is_cte else tuple(self._tables[key])
 
     def cte_names(self, tree: exp.Expr) -> frozenset[str]:
         """Return the names of the WITH parts of a statement."""
-        return frozenset(self.fold(cte.args["alias"].this) for cte in tree.find_all(exp.CTE))
+        return frozenset(fold_name(cte.args["alias"].this, self._dialect) for cte in tree.find_all(exp.CTE))
 
     def table_aliases(self, tree: exp.Expr) -> frozenset[str]:
         """Return the names that a statement gives to tables."""
-        return frozenset(self.fold(a.this) for a in tree.find_all(exp.TableAlias) if a.this)
+        return frozenset(fold_name(a.this, self._dialect) for a in tree.find_all(exp.TableAlias) if a.this)
 
     def _normalize(self, tree: exp.Expr) -> exp.Expr:
         """Return a copy of a tree with its names folded as the engine does."""
@@ -142,13 +136,11 @@ class NameResolver:
         return located
 
     def _unknown_table(self, table: exp.Table) -> RefusedError:
-        """Create the refusal of a table, with tables of similar names, those in its schema
-        first."""
-        table_keys = sorted(self._tables, key=lambda home: (home[0] != table.db, home))
+        """Create the refusal of an unknown table. It suggests tables of similar names, those in the
+        same schema first."""
+        table_keys = sorted(self._tables, key=lambda key: (key[0] != table.db, key))
         suggestions = similar_names(table.name, sorted({name for _, name in table_keys}))
-        qualified_names = [
-            self._qualified_names[home] for name in suggestions for home in table_keys if home[1] == name
-        ]
+        qualified_names = [self._qualified_names[key] for name in suggestions for key in table_keys if key[1] == name]
         name = qualified_name(table.name, table.db, "")
         if reason := self._unreadable.get(name.lower()):
             return RefusedError("table", f"The table {name[:120]!r} cannot be read: {reason}.")
@@ -166,9 +158,9 @@ class NameResolver:
     def _remove_schema(self, column: exp.Column, tree: exp.Expr, table_keys: Mapping[int, TableKey | None]) -> None:
         """Remove the schema from a column, if only one table has its table's name."""
         schema, table = column.args["db"], column.args["table"]
-        table_name = self.fold(table)
+        table_name = fold_name(table, self._dialect)
         matches = [each for each in tree.find_all(exp.Table) if self._fold_alias(each) == table_name]
-        key = (self.fold(schema), table_name)
+        key = (fold_name(schema, self._dialect), table_name)
         if (
             column.args.get("catalog")
             or not matches
@@ -182,7 +174,7 @@ class NameResolver:
 
     def _fold_alias(self, table: exp.Table) -> str:
         """Return the alias of a table, or its name without one."""
-        return self.fold(table.args["alias"].this if table.alias else table.this)
+        return fold_name(table.args["alias"].this if table.alias else table.this, self._dialect)
 
     def read_tables(self, tree: exp.Expr) -> Iterator[exp.Table]:
         """Yield the tables of the database that a checked tree reads."""
@@ -195,11 +187,13 @@ class NameResolver:
     def read_columns(
         self, tree: exp.Query, limits: StatementLimits
     ) -> tuple[tuple[tuple[str, str], ...], tuple[TextFilter, ...]]:
-        """Return the columns of tables that a checked tree reads, and the texts they must equal,
-        sorted.
+        """Find the columns of tables that a checked tree reads, and the texts that it compares them with.
+
+        Returns:
+            Each table and column, and each table, column and text; both sorted.
 
         Raises:
-            RefusedError: a column is unknown.
+            RefusedError: a column is unknown, or the statement exceeds a limit.
         """
         qualified = self.qualify_columns(tree)
         if unresolved := next(_unresolved_columns(qualified), None):
@@ -223,28 +217,29 @@ class NameResolver:
     def quoted_texts(self, tree: exp.Query, sql: str) -> list[tuple[int, int, str]]:
         """Find the names in double quotes that are no columns, which SQLite reads as texts.
 
-        Where a text would be meaningless, an unknown column is a mistake: see `_must_be_column`.
+        An unknown name where a text would be meaningless is left out, because it is a mistake: see
+        `_must_be_column`.
 
         Returns:
-            Start and end of each in `sql`, and its text.
+            Offsets of the first and the last character of each in `sql`, and its text.
         """
-        given = {}
+        quoted_names = {}
         for column in tree.find_all(exp.Column):
             start, end = column.this.meta_get("start"), column.this.meta_get("end")
             is_quoted = start is not None and sql[start] == '"' and not column.table
             if is_quoted and not _must_be_column(column):
-                given[start] = (start, end, column.name)
-        if not given:
+                quoted_names[start] = (start, end, column.name)
+        if not quoted_names:
             return []
-        strays = {
+        unresolved_starts = {
             column.this.meta_get("start")
             for scope, column in _unresolved_columns(self.qualify_columns(tree))
             if not column.table and not self._is_visible(column.name, scope)
         }
         return [
             quoted_text
-            for start, quoted_text in given.items()
-            if start in strays and quoted_text[2].lower() not in _ROWID
+            for start, quoted_text in quoted_names.items()
+            if start in unresolved_starts and quoted_text[2].lower() not in _ROWID
         ]
 
     def qualify_columns(self, tree: exp.Query) -> exp.Expr:
@@ -311,7 +306,7 @@ class NameResolver:
             text = "Name the columns of VALUES, such as (VALUES (1), (2)) AS v(n)."
             return RefusedError("column", text)
         similar = [f"{tables_by_column[known][0]}.{known}" for known in similar_names(name, sorted(tables_by_column))]
-        written = next((c for c in tree.find_all(exp.Column) if self.fold(c.this) == name), None)
+        written = next((c for c in tree.find_all(exp.Column) if fold_name(c.this, self._dialect) == name), None)
         spelled = written.name if written else name
         text = f"There is no column {spelled[:60]!r} in the tables of this statement."
         if written and written.this.args.get("quoted") and not written.table:
@@ -320,7 +315,8 @@ class NameResolver:
 
 
 def _must_be_column(column: exp.Column) -> bool:
-    """Return whether a name stands where a text would be the same in every row.
+    """Return whether a name stands where a text would be meaningless, because it is the same in every
+    row.
 
     Such places are the keys of ORDER BY and GROUP BY, and the selected values, without an alias, of
     a SELECT from tables.
@@ -338,8 +334,7 @@ def _unknown_source(name: str) -> RefusedError:
 
 
 def _unresolved_columns(qualified: exp.Expr) -> Iterator[tuple[Scope, exp.Column]]:
-    """Yield the columns of a qualified tree that belong to no table, or to several, with their
-    scopes."""
+    """Yield each column of a qualified tree that belongs to no table, or to several, after its scope."""
     for scope in traverse_scope(qualified):
         if isinstance(scope.expression, exp.Select):
             if scope.external_columns and not scope.is_correlated_subquery:
@@ -348,7 +343,8 @@ def _unresolved_columns(qualified: exp.Expr) -> Iterator[tuple[Scope, exp.Column
 
 
 def expanded_size(tree: exp.Expr) -> int:
-    """Return how many columns and SELECTs a qualified tree has once its parts are inlined.
+    """Return how many columns and SELECTs a qualified tree has once its WITH parts and subqueries are
+    inlined.
 
     Engines inline a part wherever it is used, before they run anything and regardless of limits:
     ten parts that each name the column of the previous one four times are a million columns.

@@ -35,10 +35,12 @@ _NUMBER = re.compile(r"(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3}
 
 
 def check_node(node: exp.Expr, dialect: Dialect, limits: StatementLimits, sql: str) -> None:
-    """Check that a node is allowed. `sql` is the text that it was parsed from.
+    """Check that the class of a node is listed, and its arguments are allowed.
+
+    `sql` is the text that it was parsed from.
 
     Raises:
-        RefusedError: it is not.
+        RefusedError: the node is not allowed.
     """
     if node.depth > limits.max_depth:
         raise RefusedError("limit", "The statement is nested too deeply. Use WITH, or write a simpler one.")
@@ -52,6 +54,7 @@ def check_node(node: exp.Expr, dialect: Dialect, limits: StatementLimits, sql: s
 
 
 def _unlisted_node(node: exp.Expr, dialect: Dialect, sql: str) -> RefusedError:
+    """Create the refusal of a node whose class is not listed."""
     if isinstance(node, (exp.GenerateSeries, exp.ExplodingGenerateSeries, exp.Unnest, exp.Explode)):
         return RefusedError("function", _LIST_HINT)
     name = _written_name(node, dialect, sql)
@@ -323,8 +326,8 @@ def _check_list_aggregate(node: exp.Expr, dialect: Dialect, limits: StatementLim
 
 
 def _check_gathered_once(node: exp.Expr) -> None:
-    """Check that a gathered list stays in the result: PostgreSQL does not bound the length of
-    lists, so none may be read again."""
+    """Check that a list gathered from rows goes into the result, and is not read by another part of the
+    statement, because PostgreSQL does not bound the length of lists."""
     context = node.parent.parent if isinstance(node.parent, exp.Filter) else node.parent
     if isinstance(context, exp.Window) and context.this in (node, node.parent):
         raise RefusedError(
@@ -338,8 +341,8 @@ def _check_gathered_once(node: exp.Expr) -> None:
 
 
 def _check_pattern(node: exp.Expr, dialect: Dialect, limits: StatementLimits) -> None:
-    """Check that a regular expression needs little memory to compile; on a server, its matching
-    obeys the time limit."""
+    """Check that a regular expression is short and simple enough to need little memory when it is
+    compiled. The time limit bounds its matching."""
     pattern = node.args.get("expression")
     if not (isinstance(pattern, exp.Literal) and pattern.is_string):
         raise RefusedError("operator", "A regular expression has to be a text in quotes.")

@@ -16,6 +16,7 @@ from research.core.i18n import has_message, message, translator
 from research.core.records import ColumnCoverage, Language, QueryResult
 from research.core.text.tokenizer import detect_language
 from research.sources.database.agent import Outcome
+from research.sources.database.statement_builder import to_singular
 
 MAX_NAMES = 10  # names in a sentence
 MAX_CELL_CHARS = 160  # characters of a cell in a sentence
@@ -114,6 +115,7 @@ def _shape_sentences(outcome: Outcome, rows: QueryResult, restatement: str, lang
 
 
 def _count_sentence(subject: str, count: int, language: Language, is_truncated: bool = False) -> str:
+    """State how many areas there are; with `is_truncated`, only the first of many are counted."""
     translate = translator(language, "outcome.")
     if count == 0:
         return translate("none", things=_pad_number(subject, language))
@@ -124,13 +126,14 @@ def _count_sentence(subject: str, count: int, language: Language, is_truncated: 
     ):
         return translate("place has", place=place[1], n=count)
     if count == 1 and not is_truncated:
-        subject = subject.replace("5A areas", "5A area", 1)
+        subject = to_singular(subject)
     return translate("many" if is_truncated else "count", things=subject, n=count)
 
 
 def _list_sentences(
     outcome: Outcome, rows: QueryResult, cells: Sequence[Row], restatement: str, language: Language
 ) -> list[str]:
+    """State the number of areas in a list, and the names of the first ones with their requested values."""
     translate = translator(language, "outcome.")
     shown = list(cells)
     if outcome.shape in ("list", "within") and (requested := _requested_columns(rows.names)):
@@ -214,6 +217,7 @@ def _price_with_year(row: Row, language: Language) -> str:
 
 
 def _group_sentence(rows: QueryResult, restatement: str, language: Language) -> str:
+    """State the number or the average price of each group, of the first groups if there are many."""
     translate = translator(language, "outcome.")
     figure_index = next((rows.names.index(n) for n in ("average_ticket_cny", "n") if n in rows.names), -1)
     units = {"n": "things", "average_ticket_cny": "yuan"}

@@ -95,9 +95,9 @@ from pg_catalog.pg_roles r where r.rolname = current_user
 
 @dataclass(frozen=True, slots=True)
 class _SearchPath:
-    """The schemas in which a name without one is looked for.
+    """The schemas in which the name of a table is looked for if it is written without a schema.
 
-    `safe_schemas` are those of them in which the server may look for functions and operators too.
+    `safe_schemas` are the ones in which the server may also look for functions and operators.
     """
 
     schemas: tuple[str, ...]
@@ -165,7 +165,7 @@ class PostgreSQL(Backend):
         return "superuser" if row[0] else "write" if row[1] else ""
 
     @contextmanager
-    def stream(self, sql: str, _: Collection[str] = ()) -> Iterator[RowStream]:
+    def stream(self, sql: str, cte_names: Collection[str] = ()) -> Iterator[RowStream]:
         """Yield the column names of a statement and an iterator of its rows, until the deadline.
 
         With too many columns there are no rows.
@@ -231,7 +231,7 @@ class PostgreSQL(Backend):
 
     @contextmanager
     def _enforce_deadline(self, connection: Connection) -> Iterator[None]:
-        """Close the connection when a statement runs longer than the server should allow.
+        """Close the connection if the server has not ended a statement `GRACE_SECONDS` after its timeout.
 
         Raises:
             ExecutionError: the statement ran too long.

@@ -6,7 +6,7 @@ import re
 
 from research.core.text import numbers
 from research.core.text.units import unit_factor, unit_pattern
-from research.sources.database.sights_question import ENGLISH_NUMBER, SIGN_PATTERN, SightsQuestion, parse_number
+from research.sources.database.sights_question import ENGLISH_NUMBER, PLACEHOLDER_PATTERN, SightsQuestion, parse_number
 
 DEFAULT_NEAREST_COUNT = 10  # if the question has no number
 _LENGTH_UNIT = rf"({unit_pattern('length')})(?![a-z])"
@@ -63,7 +63,7 @@ def _read_distance(parsed: SightsQuestion) -> None:
             parsed.max_rows = 1
     if parsed.centre_mode:
         parsed.consume(r"(?:还)?有?(?:别的|其他|其它|另外的?)|(?<![a-z])other(?![a-z])")
-        joined = rf"{SIGN_PATTERN}\s*(?:和|与|及|、|,|(?<![a-z])and(?![a-z]))\s*{SIGN_PATTERN}"
+        joined = rf"{PLACEHOLDER_PATTERN}\s*(?:和|与|及|、|,|(?<![a-z])and(?![a-z]))\s*{PLACEHOLDER_PATTERN}"
         if (parsed.provinces or parsed.cities) and re.search(joined, parsed.remaining):
             raise parsed.not_understood(parsed.remaining)
 
@@ -74,33 +74,32 @@ def _read_years(parsed: SightsQuestion) -> None:
     verb = r"(?:被)?(?:评定|评为|评上|评选|获评|列为|成为|晋级|晋升|批准|入选|新增|新评|评)(?:为|成|了|上)?的?"
     suffix = rf"(?:\s*{verb})?"
     rated = r"(?:(?:were |was |been )?(?:rated|added|awarded|listed|new)\s+)?"
-    span, decade, from_, until, after, before, in_ = _YEAR_CONDITIONS
     rules = (
-        (rf"{year}\s*年?\s*(?:到|至|-|~|—|–)\s*{year}\s*年?(?:之?间|期间)?{suffix}", span),
-        (rf"{rated}(?:between|from)\s+{year}\s+(?:and|to|until)\s+{year}", span),
-        (rf"{rated}(?:from\s+)?{year}\s*(?:-|~|—|–|to)\s*{year}", span),
-        (rf"{rated}in the {year[:-1]})s", decade),
-        (rf"{year}\s*年?\s*(?:及|或)(?:其)?(?:以后|之后|以来){suffix}", from_),
-        (rf"{rated}in\s+(?:or\s+(?:after|since)\s+{year}|{year}\s+or\s+(?:later|after))", from_),
-        (rf"{year}\s*年?\s*(?:及|或)(?:其)?(?:以前|之前){suffix}", until),
-        (rf"{rated}(?:in\s+or\s+before|until|by)\s+{year}", until),
-        (rf"{year}\s*年?\s*(?:以后|之后|后(?!半)){suffix}", after),
-        (rf"{year}\s*年?\s*(?:以前|之前|前(?![后\d])){suffix}", before),
-        (rf"自?从?{year}\s*年?(?:以|至今|起)来?{suffix}", from_),
-        (rf"{rated}since\s+{year}", from_),
-        (rf"{rated}after\s+{year}", after),
-        (rf"{rated}before\s+{year}", before),
-        (rf"{rated}(?:5A\s+)?(?:in|during)\s+{year}", in_),
-        (rf"{year}\s*年(?:度)?{suffix}", in_),
+        (rf"{year}\s*年?\s*(?:到|至|-|~|—|–)\s*{year}\s*年?(?:之?间|期间)?{suffix}", "span"),
+        (rf"{rated}(?:between|from)\s+{year}\s+(?:and|to|until)\s+{year}", "span"),
+        (rf"{rated}(?:from\s+)?{year}\s*(?:-|~|—|–|to)\s*{year}", "span"),
+        (rf"{rated}in the {year[:-1]})s", "decade"),
+        (rf"{year}\s*年?\s*(?:及|或)(?:其)?(?:以后|之后|以来){suffix}", "since"),
+        (rf"{rated}in\s+(?:or\s+(?:after|since)\s+{year}|{year}\s+or\s+(?:later|after))", "since"),
+        (rf"{year}\s*年?\s*(?:及|或)(?:其)?(?:以前|之前){suffix}", "until"),
+        (rf"{rated}(?:in\s+or\s+before|until|by)\s+{year}", "until"),
+        (rf"{year}\s*年?\s*(?:以后|之后|后(?!半)){suffix}", "after"),
+        (rf"{year}\s*年?\s*(?:以前|之前|前(?![后\d])){suffix}", "before"),
+        (rf"自?从?{year}\s*年?(?:以|至今|起)来?{suffix}", "since"),
+        (rf"{rated}since\s+{year}", "since"),
+        (rf"{rated}after\s+{year}", "after"),
+        (rf"{rated}before\s+{year}", "before"),
+        (rf"{rated}(?:5A\s+)?(?:in|during)\s+{year}", "in"),
+        (rf"{year}\s*年(?:度)?{suffix}", "in"),
     )
     for pattern, condition in rules:
         if match := parsed.consume(pattern):
             years = sorted(int(number) for number in match.groups() if number)
-            if condition is decade:
+            if condition == "decade":
                 years = [years[0] // 10 * 10, years[0] // 10 * 10 + 9]
-            test, zh, en = (text.format(*years) for text in condition)
+            test, zh, en = (text.format(*years) for text in _YEAR_CONDITIONS[condition])
             rating_words = rf"{verb}|rated|rating|added|awarded|listed|(?<![a-z])new(?![a-z])"
-            if condition is in_ and not re.search(rating_words, parsed.original, re.I):
+            if condition == "in" and not re.search(rating_words, parsed.original, re.I):
                 parsed.bare_year = match[0].strip()
             parsed.conditions.append((f"s.year_rated {test}", parsed.choose_text(zh, en)))
             parsed.consume(rf"{verb}(?![a-z])|(?<![a-z])(?:rated|added|awarded|new)(?![a-z])")
@@ -108,15 +107,15 @@ def _read_years(parsed: SightsQuestion) -> None:
 
 
 # Conditions on the year of rating, in SQL, Chinese and English.
-_YEAR_CONDITIONS = (
-    ("BETWEEN {0} AND {1}", "{0} 至 {1} 年评定", "rated from {0} to {1}"),
-    ("BETWEEN {0} AND {1}", "{0} 年代评定", "rated in the {0}s"),
-    (">= {0}", "{0} 年及以后评定", "rated in or after {0}"),
-    ("<= {0}", "{0} 年及以前评定", "rated in or before {0}"),
-    ("> {0}", "{0} 年之后评定", "rated after {0}"),
-    ("< {0}", "{0} 年之前评定", "rated before {0}"),
-    ("= {0}", "{0} 年评定", "rated in {0}"),
-)
+_YEAR_CONDITIONS = {
+    "span": ("BETWEEN {0} AND {1}", "{0} 至 {1} 年评定", "rated from {0} to {1}"),
+    "decade": ("BETWEEN {0} AND {1}", "{0} 年代评定", "rated in the {0}s"),
+    "since": (">= {0}", "{0} 年及以后评定", "rated in or after {0}"),
+    "until": ("<= {0}", "{0} 年及以前评定", "rated in or before {0}"),
+    "after": ("> {0}", "{0} 年之后评定", "rated after {0}"),
+    "before": ("< {0}", "{0} 年之前评定", "rated before {0}"),
+    "in": ("= {0}", "{0} 年评定", "rated in {0}"),
+}
 
 
 def _read_tickets(parsed: SightsQuestion) -> None:
@@ -167,6 +166,7 @@ def _read_tickets(parsed: SightsQuestion) -> None:
 
 
 def _add_price_condition(parsed: SightsQuestion, test: str, zh: str, en: str) -> None:
+    """Add a condition on the ticket price: `test` in SQL, and its wording in Chinese and English."""
     if not (test == "= 0" and parsed.areas and not parsed.centre_mode):  # 故宫免费吗 is answered by the price
         parsed.conditions.append((f"t.ticket_cny {test}", parsed.choose_text(zh, en)))
     parsed.add_price_columns()

@@ -140,6 +140,7 @@ def _read_each_place(parsed: SightsQuestion) -> bool:
 
 
 def _group_column(text: str) -> str:
+    """Return the column of a word for groups: s.city for 城市 and "cities"."""
     return next(
         column for column, (zh, en) in _GROUP_WORDS.items() if re.fullmatch(zh, text) or re.fullmatch(en, text, re.I)
     )
@@ -164,10 +165,10 @@ def _read_order(parsed: SightsQuestion) -> None:
 
 def _read_full_order(parsed: SightsQuestion) -> None:
     """Read an order of all areas; unknown values go last."""
-    down = r"(?:从|由)?(?:高到低|大到小|晚到早|新到旧|贵到便宜)|降序|倒序"
-    up = r"(?:从|由)?(?:低到高|小到大|早到晚|旧到新|便宜到贵)|升序"
+    descending = r"(?:从|由)?(?:高到低|大到小|晚到早|新到旧|贵到便宜)|降序|倒序"
+    ascending = r"(?:从|由)?(?:低到高|小到大|早到晚|旧到新|便宜到贵)|升序"
     match = parsed.consume(
-        rf"按(?:照)?(门票|票价|价格)?(?:价格)?((?:评定)?(?:年份|时间))?的?\s*(?:({down})|{up})?\s*(?:排序|排列|排)?(?=的|列|\s|$|,)"
+        rf"按(?:照)?(门票|票价|价格)?(?:价格)?((?:评定)?(?:年份|时间))?的?\s*(?:({descending})|{ascending})?\s*(?:排序|排列|排)?(?=的|列|\s|$|,)"
     )
     if match and (match[1] or match[2]) and re.search("排|到|序", match[0]):
         column, direction = "t.ticket_cny" if match[1] else "s.year_rated", " DESC" if match[3] else ""
@@ -185,15 +186,14 @@ def _read_full_order(parsed: SightsQuestion) -> None:
                 "",
             ),
         }
-        for pattern, (by, direction) in english_orders.items():
-            column = by
-            if parsed.consume(rf"(?<![a-z])(?:the )?(?:{pattern})(?![a-z])"):
-                if parsed.consume(r"(?<![a-z])(?:desc|descending)(?![a-z])"):
-                    direction = " DESC"
-                parsed.consume(r"(?<![a-z])(?:asc|ascending)(?![a-z])")
-                break
-        else:
+        patterns = {rf"(?<![a-z])(?:the )?(?:{pattern})(?![a-z])": order for pattern, order in english_orders.items()}
+        found = next((order for pattern, order in patterns.items() if parsed.consume(pattern)), None)
+        if found is None:
             return
+        column, direction = found
+        if parsed.consume(r"(?<![a-z])(?:desc|descending)(?![a-z])"):
+            direction = " DESC"
+        parsed.consume(r"(?<![a-z])(?:asc|ascending)(?![a-z])")
     if parsed.group_column or parsed.centre_mode:
         raise parsed.not_understood(parsed.remaining)
     parsed.ordering, parsed.orders_all = (f"{column} IS NULL, {column}{direction}", column, ""), True

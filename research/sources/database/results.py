@@ -40,10 +40,11 @@ class BinarySize(int):
 
 
 class RowRange(NamedTuple):
-    """Range of rows of a statement that was checked before.
+    """Range of rows of a statement that was checked before: those after the first `offset` rows, up to
+    row `own_limit`.
 
-    It has the rows after the first `offset`, and none beyond `own_limit`, the statement's own
-    limit; the limit in its text is the guard's.
+    `own_limit` is the LIMIT with which the statement was written, None if it had none. The LIMIT in the
+    checked text may be the guard's.
     """
 
     offset: int = 0
@@ -118,7 +119,11 @@ def collect_result(row_stream: AbstractContextManager[RowStream], limits: Result
 
 
 def convert_row(row: Sequence[object], limits: ResultLimits) -> tuple[tuple[Value, ...], int]:
-    """Convert the values of a row to JSON types, cut long texts, and count the cells that were cut."""
+    """Convert the values of a row to JSON types, and cut long texts.
+
+    Returns:
+        The values, and the number of cells that were cut.
+    """
     values = [to_json_value(value) for value in row]
     shortened = 0
     for index, value in enumerate(values):

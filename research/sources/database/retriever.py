@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from copy import copy
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from research.citations.registry import evidence_id
 from research.core.errors import ServiceError
@@ -38,6 +38,9 @@ from research.sources.database.agent import MAX_STATEMENTS, Outcome
 from research.sources.database.outcome_text import describe_outcome, outcome_sentences, shorten
 from research.sources.database.point_columns import PointColumns
 
+if TYPE_CHECKING:
+    from research.sources.database.service import DatabaseService
+
 EVIDENCE_KIND: EvidenceKind = "database"
 SQL_TOOL = "sql"  # the tool whose query is a statement, not a question
 MAX_CELL_CHARS = 500  # characters of a cell in a passage; the table has it in full
@@ -54,23 +57,7 @@ _STATUS_REASONS: dict[str, FailureReason] = {
 }
 
 
-class QuestionAnswerer(Protocol):
-    """A service that answers questions about a database. `title` is "" for the shipped one."""
-
-    @property
-    def title(self) -> str: ...
-
-    async def ask(self, question: str, emit: EventEmitter, owner: str) -> Outcome:
-        """Answer a question with rows, or the reason why there are none. Raises ServiceError."""
-
-    async def run_statement(self, sql: str, emit: EventEmitter, owner: str) -> Outcome:
-        """Run a statement, or return the reason for its refusal. Raises ServiceError."""
-
-    async def can_answer(self, question: str, owner: str) -> bool:
-        """Return whether a question can be answered without a model. Raises ServiceError."""
-
-
-ChooseDatabase = Callable[[str, str], QuestionAnswerer]
+ChooseDatabase = Callable[[str, str], "DatabaseService"]
 """Returns a database by its name and an owner. Raises ServiceError if there is none."""
 
 
@@ -82,9 +69,8 @@ class DatabaseRetriever:
 
     def __init__(
         self,
-        database: QuestionAnswerer,
+        database: DatabaseService,
         *,
-        title: str = "",
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         choose_database: ChooseDatabase | None = None,
     ) -> None:
@@ -92,14 +78,12 @@ class DatabaseRetriever:
 
         Args:
             database: the usual database.
-            title: name of an attached database; "" for the shipped one.
             clock: current time.
             choose_database: returns a database by name and owner.
         """
-        self._database, self._title, self._clock = database, title, clock
-        self._choose_database = choose_database
-        self._owner = ""  # whose confirmed statements serve as examples
-        self._database_name = ""  # of the database to use instead of the usual one, resolved on each use
+        self._database, self._clock, self._choose_database = database, clock, choose_database
+        self._owner = ""  # owner whose confirmed statements are used
+        self._database_name = ""  # name of the database to use instead of the usual one, looked up on each use
 
     async def can_answer(self, question: str) -> bool:
         """Return whether a question can be answered without a model.
@@ -107,7 +91,7 @@ class DatabaseRetriever:
         True if the database cannot be used, because a search will report why.
         """
         try:
-            return await self._select_database()[0].can_answer(question, self._owner)
+            return await self._select_database().can_answer(question, self._owner)
         except ServiceError:
             return True
 
@@ -123,37 +107,36 @@ class DatabaseRetriever:
         other._database_name = name
         return other
 
-    def _select_database(self) -> tuple[QuestionAnswerer, str]:
-        """Return the database to use, and its title.
+    def _select_database(self) -> DatabaseService:
+        """Return the database to use.
 
         Raises:
             ServiceError: there is none of that name.
         """
         if not self._database_name or self._choose_database is None:
-            return self._database, self._title
-        database = self._choose_database(self._database_name, self._owner)
-        return database, database.title
+            return self._database
+        return self._choose_database(self._database_name, self._owner)
 
     def readiness(self) -> Readiness:
         """Return the state of the source: live for an attached database, offline for the shipped
         one."""
-        if self._title:
-            return Readiness(state="live", detail=self._title)
+        if self._database.title:
+            return Readiness(state="live", detail=self._database.title)
         return Readiness(state="offline", detail=SHIPPED_PROVIDER)
 
     async def search(self, task: Task, emit: EventEmitter) -> Finding:
         """Answer the query of a task, which is a question or, for the SQL tool, a statement. Raises
         ServiceError."""
         started, begun = self._clock(), time.monotonic()
-        database, title = self._select_database()
+        database = self._select_database()
         answer = database.run_statement if task.tool == SQL_TOOL else database.ask
         outcome = await answer(task.query, emit, self._owner)
         rows = outcome.rows
-        evidence = tuple(_build_evidence(outcome, rows, started, title)) if rows and rows.rows else ()
+        evidence = tuple(_build_evidence(outcome, rows, started, database.title)) if rows and rows.rows else ()
         return Finding(
             task=task,
             evidence=evidence,
-            reason=_reason(outcome, has_evidence=bool(evidence)),
+            reason=_failure_reason(outcome, has_evidence=bool(evidence)),
             hint=outcome.hint,
             message=_outcome_message(outcome),
             started=started,
@@ -219,11 +202,12 @@ def _build_evidence(outcome: Outcome, rows: QueryResult, retrieved: datetime, ti
     yield from row_evidence
 
 
-def _reason(outcome: Outcome, *, has_evidence: bool) -> FailureReason | None:
+def _failure_reason(outcome: Outcome, *, has_evidence: bool) -> FailureReason | None:
     return outcome.reason or _STATUS_REASONS.get(outcome.status) or (None if has_evidence else "empty")
 
 
 def _outcome_message(outcome: Outcome) -> str:
+    """Return the reason why there are no rows, or else the numbers of NULLs by column."""
     if outcome.rows is None:
         return describe_outcome(outcome)
     nulls = "; ".join(f"{name}: {n}" for name, n in outcome.null_counts)
@@ -276,6 +260,7 @@ def _escape_markdown(text: str) -> str:
 
 
 def _row_passage(rows: QueryResult, row: tuple[Any, ...], number: int) -> Passage:
+    """Write a row as a passage, `name: cell; name: cell`, without NULLs. `number` counts from 1."""
     text = "; ".join(
         f"{_shorten_cell(name)}: {_shorten_cell(value)}"
         for name, value in zip(rows.names, row, strict=True)
@@ -297,12 +282,14 @@ def _row_name(cells: dict[str, Any], number: int) -> str:
     return name[:MAX_NAME_CHARS] or f"row {number}"
 
 
-def _row_place(cells: dict[str, Any], name: str, point: tuple[float, float], key: str) -> Place:
+def _row_place(cells: dict[str, Any], name: str, point: tuple[float, float], place_id: str) -> Place:
+    """Describe a row as a place on the map. `point` is longitude and latitude in WGS-84 degrees."""
+
     def text(*names: str) -> str:
         return next((str(cells[n]) for n in names if cells.get(n) not in (None, "")), "")
 
     return Place(
-        id=key,
+        id=place_id,
         name=name,
         lng=point[0],
         lat=point[1],

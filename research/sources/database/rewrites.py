@@ -3,10 +3,11 @@
 `simplify` runs before the lists are consulted: it rewrites what analysts write (NATURAL joins,
 series of whole numbers, unnested lists) with listed nodes only, for the same rows.
 
-`limit_texts` runs last. PostgreSQL has no bound on the length of a text and does not look at its
-clock within one call of a function. So a text gathered from rows is cut, and so is the argument of
-a function whose running time grows with the square of its length. Cells are shown up to 2,000
-characters, so the parts that are cut would not be seen.
+`limit_texts` runs last. An aggregate such as string_agg or array_agg gathers the values of many rows
+in one text or list, whose length PostgreSQL does not bound; nor does it look at its clock within one
+call of a function. So gathered values are cut, and so are the arguments of functions whose running
+time grows with the square of their length. Cells are shown up to 2,000 characters, so the parts that
+are cut would not be seen.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from research.sources.database.node_rules import check_plain_table
 from research.sources.database.refusals import RefusedError, StatementLimits
 from research.sources.database.series import build_values, expand_recursive_series, expand_series
 
-MAX_MEMBER_CHARS = 2_000  # characters of one gathered text: as many as are shown of a cell
-MAX_JOINED_MEMBER_CHARS = 300  # the same for rows of two joined tables
+MAX_GATHERED_CHARS = 2_000  # characters of each gathered value: as many as are shown of a cell
+MAX_JOINED_GATHERED_CHARS = 300  # characters of each value gathered from the rows of two joined tables
 MAX_TEXT_CHARS = 5_000  # characters of a resulting text
 MAX_SMALL_ROWS = 500  # rows: a part with at most this LIMIT counts as one table
 _SLOW_FUNCTIONS = (
@@ -139,8 +140,8 @@ def _build_values(values: list[exp.Expr], alias: exp.Expr | None, name: str, is_
     """Build a table of one column from a list, named like the result of the function; `is_numbered`
     adds a column of row numbers (WITH ORDINALITY)."""
     identifier = alias.this.copy() if alias and alias.this else exp.to_identifier(name)
-    given = (alias.args.get("columns") if alias else None) or [identifier]
-    columns = [column.copy() for column in given]
+    columns_given = (alias.args.get("columns") if alias else None) or [identifier]
+    columns = [column.copy() for column in columns_given]
     if is_numbered and len(columns) == 1:
         columns.append(exp.to_identifier("ordinality"))
     return build_values(values, identifier, columns, is_numbered=is_numbered)
@@ -189,6 +190,7 @@ def _rewrite_distinct_on(select: exp.Select, find_columns: FindColumns) -> None:
 
 
 _OUTER_CLAUSES = {"with_", "distinct", "order", "limit", "offset"}
+"""Clauses of a DISTINCT ON statement that stay in the outer SELECT when the rest moves to a subquery."""
 
 
 def _resolve_output(key: exp.Expr, outputs: Sequence[exp.Expr]) -> exp.Expr:
@@ -238,7 +240,7 @@ def limit_texts(tree: exp.Expr) -> exp.Expr:
         RefusedError: texts are gathered from the rows of too many tables.
     """
     for power in list(tree.find_all(exp.Pow, exp.Exp)):
-        _as_double(power)
+        _compute_in_doubles(power)
     gathered = [call for call in tree.find_all(*GATHERING_AGGREGATES, exp.Anonymous) if _is_gathering(call)]
     if not gathered and not any(_can_grow(call) for call in tree.find_all(exp.Replace, exp.RegexpReplace)):
         return tree
@@ -253,27 +255,27 @@ def limit_texts(tree: exp.Expr) -> exp.Expr:
                 "limit",
                 f"A list is gathered from {tables} tables here; array_agg and jsonb_agg may of one, string_agg and json_agg of 2. Join them in a WITH part that ends in LIMIT {MAX_SMALL_ROWS}.",
             )
-        max_characters = MAX_MEMBER_CHARS if tables < 2 else max(1, MAX_JOINED_MEMBER_CHARS // len(gathered))
+        max_characters = MAX_GATHERED_CHARS if tables < 2 else max(1, MAX_JOINED_GATHERED_CHARS // len(gathered))
         if isinstance(call, exp.GroupConcat):
             _limit_gathered_text(call, max_characters)
         else:
             _limit_gathered_list(call, max_characters)
-    for slow in reversed(list(tree.find_all(*_SLOW_FUNCTIONS, exp.Anonymous))):
-        _shorten_arguments(slow)
+    for slow_call in reversed(list(tree.find_all(*_SLOW_FUNCTIONS, exp.Anonymous))):
+        _shorten_arguments(slow_call)
     return tree
 
 
-def _shorten_arguments(slow: exp.Expr) -> None:
+def _shorten_arguments(call: exp.Expr) -> None:
     """Cut the arguments of a call that is slow for long texts."""
-    if isinstance(slow, exp.Anonymous):
-        if slow.name.lower() in _SLOW_NAMES:
-            slow.set("expressions", [_truncate_argument(value) for value in slow.expressions])
+    if isinstance(call, exp.Anonymous):
+        if call.name.lower() in _SLOW_NAMES:
+            call.set("expressions", [_truncate_argument(value) for value in call.expressions])
         return
     for key in ("this", "expression", "replacement", "from_", "to"):
-        if isinstance(value := slow.args.get(key), exp.Expr):
-            slow.set(key, _truncate_argument(value))
-    if isinstance(slow, (exp.Replace, exp.RegexpReplace)):
-        _truncate_result(slow, "replace" if isinstance(slow, exp.Replace) else "regexp_replace")
+        if isinstance(value := call.args.get(key), exp.Expr):
+            call.set(key, _truncate_argument(value))
+    if isinstance(call, (exp.Replace, exp.RegexpReplace)):
+        _truncate_result(call, "replace" if isinstance(call, exp.Replace) else "regexp_replace")
 
 
 def _count_tables(tree: exp.Expr) -> dict[int, int]:
@@ -364,20 +366,23 @@ def _limit_gathered_list(call: exp.Expr, max_characters: int) -> None:
 
 
 def _null_if_long(value: exp.Expr, max_characters: int) -> exp.Expr:
+    """Build an expression that is NULL for values longer than `max_characters`."""
     text = exp.Cast(this=value.copy(), to=exp.DataType.build("text"))
     short = exp.LTE(this=exp.Length(this=text), expression=exp.Literal.number(max_characters))
     return exp.Case(ifs=[exp.If(this=short, true=value)])
 
 
 def _can_grow(call: exp.Expr) -> bool:
-    """Return whether a replacement can make a text much longer."""
+    """Return whether a REPLACE can make a text much longer: its replacement is computed, or has more
+    than ten characters."""
     replacement = call.args.get("replacement")
     return replacement is not None and not (isinstance(replacement, exp.Literal) and len(replacement.name) <= 10)
 
 
-def _as_double(made: exp.Expr) -> None:
-    """Compute a power in doubles: that of an exact number can have a hundred thousand digits."""
-    exponent = made.args.get("expression")
+def _compute_in_doubles(power: exp.Expr) -> None:
+    """Compute a power or exponential in doubles, because the result for an exact number can have a
+    hundred thousand digits. A power up to the third is left exact."""
+    exponent = power.args.get("expression")
     is_small = isinstance(exponent, exp.Literal) and exponent.is_int and int(exponent.name) <= 3
-    if not is_small or made.find_ancestor(exp.Pow, exp.Exp) or made.this.find(exp.Pow, exp.Exp):
-        made.set("this", exp.Cast(this=made.this.copy(), to=exp.DataType.build("double")))
+    if not is_small or power.find_ancestor(exp.Pow, exp.Exp) or power.this.find(exp.Pow, exp.Exp):
+        power.set("this", exp.Cast(this=power.this.copy(), to=exp.DataType.build("double")))

@@ -14,12 +14,12 @@ from research import data
 from research.core.text import numbers
 from research.core.text.hanzi import to_simplified
 from research.core.text.tokenizer import detect_language
-from research.sources.database.gazetteer import is_outside
+from research.sources.database.gazetteer import names_only_uncovered_places
 from research.sources.database.question_conditions import read_conditions
 from research.sources.database.question_names import read_names
 from research.sources.database.question_shape import read_shape
 from research.sources.database.sights_question import (
-    SIGN_PATTERN,
+    PLACEHOLDER_PATTERN,
     Interpretation,
     NotCoveredError,
     NotUnderstoodError,
@@ -47,8 +47,9 @@ def interpret(question: str, vocabulary: Vocabulary) -> Interpretation:
 
 
 def _interpret(question: str, vocabulary: Vocabulary) -> Interpretation:
+    """Normalise a question, read its parts one after another, and build the statement from them."""
     text = to_simplified(unicodedata.normalize("NFKC", question))
-    if re.search(SIGN_PATTERN, text):
+    if re.search(PLACEHOLDER_PATTERN, text):
         raise NotUnderstoodError(question)
     text = " ".join(text.split()).strip(" ?？。.!！")
     text = re.sub(rf"[{numbers.HAN_DIGITS}]{{4}}(?=\s*年)", lambda year: f"{parse_number(year[0]):g}", text)
@@ -58,7 +59,11 @@ def _interpret(question: str, vocabulary: Vocabulary) -> Interpretation:
     read_conditions(parsed)
     read_shape(parsed)
     if unrecognized := _unrecognized(parsed):
-        raise NotCoveredError(unrecognized) if is_outside(unrecognized) else parsed.not_understood(unrecognized)
+        raise (
+            NotCoveredError(unrecognized)
+            if names_only_uncovered_places(unrecognized)
+            else parsed.not_understood(unrecognized)
+        )
     return build_statement(parsed, vocabulary)
 
 
@@ -96,12 +101,12 @@ _IGNORED_EN = frozenset(data.words("sights")["means nothing en"].split("|"))
 def _unrecognized(parsed: SightsQuestion) -> str:
     """Return the words of a question that have a meaning and were not understood."""
     text = re.sub(
-        rf"(?:(?<![a-z])(?:to|for|of|in|at|on)\s+)(?=(?:the\s+)?{SIGN_PATTERN})",
+        rf"(?:(?<![a-z])(?:to|for|of|in|at|on)\s+)(?=(?:the\s+)?{PLACEHOLDER_PATTERN})",
         " ",
         parsed.remaining,
         flags=re.I,
     )
-    text = re.sub(rf"(?<={SIGN_PATTERN})['’]s(?![a-z])|{SIGN_PATTERN}\s*(?:境内)?", " ", text, flags=re.I)
+    text = re.sub(rf"(?<={PLACEHOLDER_PATTERN})['’]s(?![a-z])|{PLACEHOLDER_PATTERN}\s*(?:境内)?", " ", text, flags=re.I)
     text = _IGNORED_ZH.sub(" ", text)
     unknown = []
     for word in re.findall(r"[A-Za-z0-9'’-]+|[^\sA-Za-z0-9'’-]+", text):

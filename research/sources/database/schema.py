@@ -113,12 +113,12 @@ class Schema:
 def describe_table(table: SchemaTable, *, includes_values: bool = True) -> list[str]:
     """Describe a table as lines of text: one for the table, and one for each column."""
     lines = [f"{_display_name(table.qualified_name)}{_comment_suffix(table.comment)}"]
-    for item in table.columns:
-        line = f"  {_display_name(item.name)} {_display_name(item.type)}{' primary key' * item.is_key}"
-        line += f" -> {_display_name(item.reference)}" if item.reference else ""
-        line += _comment_suffix(item.comment)
-        if includes_values and item.values:
-            line += f" [{' | '.join(item.values)}]"
+    for column in table.columns:
+        line = f"  {_display_name(column.name)} {_display_name(column.type)}{' primary key' * column.is_key}"
+        line += f" -> {_display_name(column.reference)}" if column.reference else ""
+        line += _comment_suffix(column.comment)
+        if includes_values and column.values:
+            line += f" [{' | '.join(column.values)}]"
         lines.append(line)
     return lines
 
@@ -145,7 +145,7 @@ def read_postgres_schema(
     column_rows = [ColumnRow(*row) for row in connection.exec_driver_sql(_POSTGRES_COLUMNS)]
     unpopulated = {(schema, name) for schema, name in connection.exec_driver_sql(_UNPOPULATED_VIEWS)}
 
-    def reason(row: ColumnRow) -> str:
+    def find_problem(row: ColumnRow) -> str:
         if (row.schema, row.table) in unpopulated:
             return "the materialized view has not been populated"
         view = f"{quote_identifier(row.schema)}.{quote_identifier(row.table)}".replace("%", "%%")
@@ -158,7 +158,7 @@ def read_postgres_schema(
             return first_line(str(error.orig))
         return ""
 
-    rows, unreadable = _separate_unreadable(_filter_rows(column_rows, table_filter), default_schema, reason)
+    rows, unreadable = _separate_unreadable(_filter_rows(column_rows, table_filter), default_schema, find_problem)
     return Schema(
         "postgres", build_tables(rows, default_schema, find_comment), default_schema, tuple(search_path), unreadable
     )
@@ -182,10 +182,10 @@ def read_duckdb_schema(
     )
     excessive = find_excessive_views(raw, dict(views.fetchall())) if view_names else {}
 
-    def reason(row: ColumnRow) -> str:
+    def find_problem(row: ColumnRow) -> str:
         view = ".".join(quote_identifier(part) for part in (catalog, row.schema, row.table))
-        if problem := excessive.get(row.table.lower()):
-            return problem
+        if excess := excessive.get(row.table.lower()):
+            return excess
         try:
             raw.execute(f"describe select * from {view}")
             return find_excess(raw, f"select * from {view}")
@@ -194,7 +194,7 @@ def read_duckdb_schema(
         except Error as error:
             return first_line(str(error))
 
-    rows, unreadable = _separate_unreadable(chosen, "main", reason)
+    rows, unreadable = _separate_unreadable(chosen, "main", find_problem)
     return Schema("duckdb", build_tables(rows, "main", find_comment), unreadable=unreadable)
 
 
@@ -203,14 +203,15 @@ def _filter_rows(rows: Iterable[ColumnRow], table_filter: TableFilter | None) ->
 
 
 def _separate_unreadable(
-    rows: Sequence[ColumnRow], default_schema: str, find_reason: Callable[[ColumnRow], str]
+    rows: Sequence[ColumnRow], default_schema: str, find_problem: Callable[[ColumnRow], str]
 ) -> tuple[list[ColumnRow], tuple[UnreadableObject, ...]]:
-    """Separate the rows of views that the engine cannot read from the others.
+    """Return the rows without those of views that the engine cannot read, and these views with reasons.
 
-    `find_reason` returns why a view cannot be read, "" if it can.
+    `find_problem` is called with a row of each view, and returns the reason why the view cannot be
+    read, "" if it can.
     """
     views = {(row.schema, row.table): row for row in rows if row.is_view}
-    reasons = {key: find_reason(row) for key, row in views.items()}
+    reasons = {key: find_problem(row) for key, row in views.items()}
     readable = [row for row in rows if not reasons.get((row.schema, row.table))]
     return readable, tuple(
         UnreadableObject(qualified_name(table, schema, default_schema), reason)

@@ -54,7 +54,7 @@ class Label(Record):
     zh: str = ""
 
 
-class _Described(Record):
+class _ModelWithRetiredKeys(Record):
     """A part of a semantic model that accepts and ignores the keys of earlier versions."""
 
     retired: ClassVar[frozenset[str]] = frozenset()
@@ -67,7 +67,7 @@ class _Described(Record):
         return {key: value for key, value in given.items() if key not in cls.retired}
 
 
-class ColumnModel(_Described):
+class ColumnModel(_ModelWithRetiredKeys):
     """Description of a column. `values` maps its values to other wordings of them."""
 
     retired = frozenset(("high", "low"))
@@ -78,7 +78,7 @@ class ColumnModel(_Described):
     values: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
 
-class TableModel(_Described):
+class TableModel(_ModelWithRetiredKeys):
     """Description of a table, with its columns by name."""
 
     retired = frozenset(("row", "date"))
@@ -123,6 +123,7 @@ class SemanticModel(Record):
 
 
 def _split_column(name: str) -> tuple[str, str]:
+    """Split the qualified name of a column into those of its table and of the column."""
     table, _, column = name.rpartition(".")
     return table, column
 
@@ -226,27 +227,24 @@ def _find_problems(model: SemanticModel, schema: Schema) -> Iterator[str]:
 
 def draft_model(schema: Schema) -> SemanticModel:
     """Draft a model from the names, comments, types and keys of a schema."""
-    links = []
+    columns = {table.qualified_name: {column.name for column in table.columns} for table in schema.tables}
+    relationships = []
     for table in schema.tables:
         for column in table.columns:
-            if column.reference:
-                target_table, _, target_column = column.reference.rpartition(".")
-                links.append(f"{table.qualified_name}.{column.name} = {target_table}.{target_column or column.name}")
-    columns = {table.qualified_name: {column.name for column in table.columns} for table in schema.tables}
-    keys = {link.partition(" = ")[0] for link in links}
-    valid_links = [
-        link for link in links if (target := _split_column(link.partition(" = ")[2]))[1] in columns.get(target[0], ())
-    ]
+            target_table, target_column = _split_column(column.reference)
+            target_column = target_column or column.name
+            if column.reference and target_column in columns.get(target_table, ()):
+                relationships.append(f"{table.qualified_name}.{column.name} = {target_table}.{target_column}")
     return SemanticModel(
-        tables={table.qualified_name: _draft_table(table, keys) for table in schema.tables},
-        relationships=tuple(valid_links),
+        tables={table.qualified_name: _draft_table(table) for table in schema.tables},
+        relationships=tuple(relationships),
     )
 
 
-def _draft_table(table: SchemaTable, keys: set[str]) -> TableModel:
+def _draft_table(table: SchemaTable) -> TableModel:
     columns = {
         column.name: ColumnModel()  # a foreign key takes its label from the table it refers to
-        if f"{table.qualified_name}.{column.name}" in keys
+        if column.reference
         else ColumnModel(label=_draft_label(column.name), description=column.comment)
         for column in table.columns
     }
@@ -285,12 +283,16 @@ def add_comments(schema: Schema, model: SemanticModel) -> Schema:
 
 
 def _build_comment(model: TableModel | ColumnModel, comment: str) -> str:
+    """Join the names, description, unit and meanings of values of a table or column to one comment.
+
+    `comment` is the database's own, used if the model has no description.
+    """
     words = [model.label.en, model.label.zh, *model.synonyms]
     parts = [", ".join(dict.fromkeys(filter(None, words))), model.description or comment]
     if isinstance(model, ColumnModel):
         parts.append(f"unit: {model.unit}" if model.unit else "")
-        stands = [f"{value} = {'/'.join(words)}" for value, words in list(model.values.items())[:20]]
-        parts.append("; ".join(stands))
+        meanings = [f"{value} = {'/'.join(words)}" for value, words in list(model.values.items())[:20]]
+        parts.append("; ".join(meanings))
     return "; ".join(filter(None, parts))
 
 

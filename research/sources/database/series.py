@@ -17,14 +17,14 @@ from sqlglot import exp
 from research.sources.database.allowlist import Dialect
 from research.sources.database.refusals import RefusedError, StatementLimits, check_limit
 
-Value = int | date  # a datetime is a date too
+SeriesValue = int | date  # includes datetime, a subclass of date
 _DATE_TYPES: dict[object, type[date]] = {
     exp.DType.DATE: date,
     exp.DType.TIMESTAMP: datetime,
     exp.DType.TIMESTAMPTZ: datetime,
 }
 _STEP_PATTERN = re.compile(r"\s*([+-]?)\s*(\d{1,4})\s*(day|week|month|year|hour)s?\s*", re.IGNORECASE)
-_COMPARISONS: dict[type[exp.Expr], Callable[[Value, Value], bool]] = {
+_COMPARISONS: dict[type[exp.Expr], Callable[[SeriesValue, SeriesValue], bool]] = {
     exp.LT: operator.lt,
     exp.LTE: operator.le,
     exp.GT: operator.gt,
@@ -43,7 +43,7 @@ class _UnsupportedExpressionError(Exception):
 
 
 def expand_recursive_series(tree: exp.Expr, dialect: Dialect, limits: StatementLimits) -> None:
-    """Replace recursive parts that are series by lists of values.
+    """Replace recursive WITH parts that are series by lists of values.
 
     Raises:
         RefusedError: one is no series, or longer than allowed.
@@ -59,6 +59,8 @@ def expand_recursive_series(tree: exp.Expr, dialect: Dialect, limits: StatementL
 
 
 def _expand_part(part: exp.CTE, dialect: Dialect, limits: StatementLimits) -> None:
+    """Replace a recursive WITH part by a list of the values that it generates; raise RefusedError
+    if it is no series."""
     alias = part.args["alias"]
     try:
         column, values = _evaluate_part(part.this, alias, dialect, limits)
@@ -76,16 +78,16 @@ def _expand_part(part: exp.CTE, dialect: Dialect, limits: StatementLimits) -> No
 
 def _evaluate_part(
     union: exp.Expr, alias: exp.TableAlias, dialect: Dialect, limits: StatementLimits
-) -> tuple[str, list[Value]]:
-    """Return the column of a recursive part and its values, at most one more than allowed.
+) -> tuple[str, list[SeriesValue]]:
+    """Return the column name of a recursive WITH part, and its values: at most one more than allowed.
 
     Raises:
         _UnsupportedExpressionError: it is no series.
     """
     first, step = (union.left, union.right) if isinstance(union, exp.Union) else (None, None)
-    if not (_has_only(first, ("expressions",)) and _has_only(step, ("expressions", "from_", "where"))) or _clauses(
-        union
-    ) - {"this", "expression", "distinct", "side", "kind"}:
+    if not (
+        _selects_one_value(first, ("expressions",)) and _selects_one_value(step, ("expressions", "from_", "where"))
+    ) or _clauses(union) - {"this", "expression", "distinct", "side", "kind"}:
         raise _UnsupportedExpressionError
     assert first and step
     (start,), (next_value,) = first.expressions, step.expressions
@@ -94,7 +96,7 @@ def _evaluate_part(
     table = source.this if source and isinstance(source.this, exp.Table) else None
     if table is None or _clauses(table) - {"this", "alias"} or not isinstance(table.this, exp.Identifier):
         raise _UnsupportedExpressionError
-    if _fold_name(table.this, dialect) != _fold_name(alias.this, dialect) or not (where and column):
+    if fold_name(table.this, dialect) != fold_name(alias.this, dialect) or not (where and column):
         raise _UnsupportedExpressionError
     value = _evaluate(start.unalias(), None, "", dialect)
     values = [value]
@@ -109,8 +111,8 @@ def _clauses(node: exp.Expr) -> set[str]:
     return {key for key, value in node.args.items() if value}
 
 
-def _has_only(select: exp.Expr | None, clauses: Sequence[str]) -> bool:
-    """Return whether a node is a SELECT of one value with no other clauses than these."""
+def _selects_one_value(select: exp.Expr | None, clauses: Sequence[str]) -> bool:
+    """Return whether a node is a SELECT of a single value that has no clauses but these."""
     return isinstance(select, exp.Select) and len(select.expressions) == 1 and not _clauses(select) - {*clauses}
 
 
@@ -143,7 +145,9 @@ def expand_series(series: exp.Expr, dialect: Dialect, limits: StatementLimits) -
     ] or [exp.Null()]
 
 
-def _generate_values(first: Value, last: Value, step: exp.Expr | None, limits: StatementLimits) -> Iterator[Value]:
+def _generate_values(
+    first: SeriesValue, last: SeriesValue, step: exp.Expr | None, limits: StatementLimits
+) -> Iterator[SeriesValue]:
     """Yield the values of a series, at most one more than allowed."""
     if isinstance(first, int):
         size = 1 if step is None else _evaluate(step, None, "", "postgres")
@@ -164,7 +168,9 @@ def _generate_values(first: Value, last: Value, step: exp.Expr | None, limits: S
         current = following
 
 
-def _fold_name(name: exp.Expr, dialect: Dialect) -> str:
+def fold_name(name: exp.Expr, dialect: Dialect) -> str:
+    """Fold a name as the engine does: PostgreSQL respects the case of quoted names, the others of
+    none."""
     return name.name if dialect == "postgres" and name.args.get("quoted") else name.name.lower()
 
 
@@ -187,13 +193,14 @@ def build_values(
 # Evaluation of expressions
 
 
-def _evaluate_condition(condition: exp.Expr, value: Value, column: str, dialect: Dialect) -> bool:
-    bare = condition.unnest()
-    compare = _COMPARISONS.get(type(bare))
+def _evaluate_condition(condition: exp.Expr, value: SeriesValue, column: str, dialect: Dialect) -> bool:
+    """Evaluate the comparison that ends a series, for one of its values."""
+    condition = condition.unnest()
+    compare = _COMPARISONS.get(type(condition))
     if compare is None:
         raise _UnsupportedExpressionError
-    left = _evaluate(bare.this, value, column, dialect)
-    right = _evaluate(bare.expression, value, column, dialect)
+    left = _evaluate(condition.this, value, column, dialect)
+    right = _evaluate(condition.expression, value, column, dialect)
     if isinstance(left, datetime) or isinstance(right, datetime):
         left, right = _to_datetime(left), _to_datetime(right)
     if isinstance(left, int) != isinstance(right, int):
@@ -201,7 +208,7 @@ def _evaluate_condition(condition: exp.Expr, value: Value, column: str, dialect:
     return compare(left, right)
 
 
-def _evaluate(node: exp.Expr | None, column_value: Value | None, column: str, dialect: Dialect) -> Value:
+def _evaluate(node: exp.Expr | None, column_value: SeriesValue | None, column: str, dialect: Dialect) -> SeriesValue:
     """Evaluate an expression in which `column` has the value `column_value`."""
     node = node.unnest() if node else None
     if isinstance(node, exp.Column) and column_value is not None and node.name.lower() == column.lower():
@@ -239,7 +246,7 @@ def _quoted_text(node: exp.Expr | None, column: str) -> str:
     return node.name if node and is_quoted and node.name.lower() != column.lower() else ""
 
 
-def _evaluate_date_call(node: exp.Expr, column_value: Value | None, column: str, dialect: Dialect) -> Value:
+def _evaluate_date_call(node: exp.Expr, column_value: SeriesValue | None, column: str, dialect: Dialect) -> SeriesValue:
     """Evaluate SQLite's date(value, '+1 month')."""
     given = (
         node.expressions
@@ -258,7 +265,7 @@ def _evaluate_date_call(node: exp.Expr, column_value: Value | None, column: str,
     return value
 
 
-def _evaluate_cast(node: exp.Cast, value: Value) -> Value:
+def _evaluate_cast(node: exp.Cast, value: SeriesValue) -> SeriesValue:
     target = _DATE_TYPES.get(_cast_type(node))
     if target is None and isinstance(value, int) and node.is_type(*exp.DataType.INTEGER_TYPES):
         return value
@@ -286,7 +293,8 @@ def _parse_interval(step: exp.Expr | None) -> tuple[int, int, str]:
     return -1 if match[1] == "-" else 1, int(match[2]), match[3].lower()
 
 
-def _add_interval(value: Value, number: int, unit: str) -> Value:
+def _add_interval(value: SeriesValue, number: int, unit: str) -> SeriesValue:
+    """Add a number of units, such as 3 months, to a date."""
     if isinstance(value, int):
         raise _UnsupportedExpressionError
     if unit in ("month", "year"):
@@ -306,25 +314,27 @@ def _parse_date(text: str) -> date:
     raise _UnsupportedExpressionError
 
 
-def _to_datetime(value: Value) -> datetime:
+def _to_datetime(value: SeriesValue) -> datetime:
     if isinstance(value, int):
         raise _UnsupportedExpressionError
     return value if isinstance(value, datetime) else datetime.combine(value, time())
 
 
-def _require_integer(value: Value) -> int:
+def _require_integer(value: SeriesValue) -> int:
     if not isinstance(value, int):
         raise _UnsupportedExpressionError
     return value
 
 
 def _check_range(number: int) -> int:
+    """Return a number that fits into 32 bits, as engines require; raise _UnsupportedExpressionError for
+    any other."""
     if abs(number) > 2**31 - 1:
         raise _UnsupportedExpressionError
     return number
 
 
-def _literal(value: Value, dialect: Dialect) -> exp.Expr:
+def _literal(value: SeriesValue, dialect: Dialect) -> exp.Expr:
     if isinstance(value, int):
         return exp.Literal.number(value)
     text = exp.Literal.string(value.isoformat(" ") if isinstance(value, datetime) else value.isoformat())

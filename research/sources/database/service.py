@@ -7,7 +7,8 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -33,12 +34,11 @@ if TYPE_CHECKING:
     from research.sources.database.engines import Database, UnmatchedFilter
     from research.sources.database.validator import ValidatedQuery
 
-MAX_LINKED_VALUES = 2_000  # distinct values of a column in which names are looked up
+MAX_INDEXED_VALUES = 2_000  # distinct values of a column; columns with more are not indexed
 DEFAULT_LIMITS = ResultLimits()
-EXPORT_LIMITS = ResultLimits(
-    timeout_seconds=300, max_rows=1_000_000, max_cell_characters=32_767
-)  # limits of an export of all rows
-LINKING_SECONDS = 10  # seconds after which no further values are read into the index
+# Limits of an export of all rows.
+EXPORT_LIMITS = ResultLimits(timeout_seconds=300, max_rows=1_000_000, max_cell_characters=32_767)
+INDEXING_SECONDS = 10  # seconds after which no further columns are read into the index of values
 log = logging.getLogger(__name__)
 
 CreateWriter = Callable[..., StatementWriter]
@@ -51,16 +51,28 @@ _CAUSE_REASONS: dict[str, FailureReason] = {
 }
 
 
-class ModelDescription(NamedTuple):
-    """A semantic model with its YAML text and origin: the owner's edit, the shared file or a draft.
+class SemanticModelText(NamedTuple):
+    """A semantic model with its YAML text.
 
-    `problem` says why an existing text cannot be used.
+    `origin` is "owner" for a text that the owner has edited, "desk" for the file shared by all owners,
+    and "draft" for a model drafted from the schema. `problem` is the reason why an existing text cannot
+    be used; the model is then that of the next origin, and `text` still the owner's.
     """
 
     model: SemanticModel
     text: str
     origin: Literal["owner", "desk", "draft"] = "draft"
     problem: str = ""
+
+
+@dataclass
+class _OpenedDatabase:
+    """A database and the names read from it, each None until its first use."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while the database is opened
+    database: Database | None = None
+    value_index: ValueIndex | None = None
+    vocabulary: Vocabulary | None = None
 
 
 class DatabaseService:
@@ -106,11 +118,14 @@ class DatabaseService:
         self._create_writer, self._load_pairs, self._has_idle_model = create_writer, load_pairs, has_idle_model
         self._includes_samples, self._limits = includes_samples or not address, limits
         self.database_id = fingerprint(address) if address else "sights"
-        self._database: Database | None = None
-        self._value_index: ValueIndex | None = None
-        self._loaded_vocabulary: Vocabulary | None = None
+        self._opened = _OpenedDatabase()
         self._model_file, self._load_description = model_file, load_description
-        self._open_lock = asyncio.Lock()
+
+    def with_writer(self, create_writer: CreateWriter | None, *, has_idle_model: bool = False) -> DatabaseService:
+        """Return a service with another SQL writer, which shares the opened database of this one."""
+        other = copy(self)
+        other._create_writer, other._has_idle_model = create_writer, has_idle_model
+        return other
 
     async def ask(self, question: str, emit: EventEmitter, owner: str = "") -> Outcome:
         """Answer a question of an owner.
@@ -119,7 +134,7 @@ class DatabaseService:
             ServiceError: the database cannot be used.
         """
         database = await self._get_database()
-        pairs = await self._saved(owner)
+        pairs = await self._load_confirmed_pairs(owner)
         writer, selection = None, None
         if self._create_writer:
             schema, metrics = await self._annotate(database.schema, owner)
@@ -134,24 +149,24 @@ class DatabaseService:
                 **({"describe_more": describe_more} if selection.other_tables else {}),
             )
         agent = DatabaseAgent(
-            self,
+            self.run,
             look_up_names=self._look_up_names,
             interpret=None if self._address else self._interpret,
             writer=writer,
-            saved=pairs,
+            confirmed_pairs=pairs,
             selected_tables=selection.summary if selection else "",
             has_idle_model=self._has_idle_model,
         )
         return await self._add_headings(await agent.ask(question, emit), owner)
 
     async def can_answer(self, question: str, owner: str = "") -> bool:
-        """Return whether a question can be answered without a model: by a saved statement, or by
+        """Return whether a question can be answered without a model: by a confirmed statement, or
         the rules for the shipped database.
 
         Raises:
             ServiceError: the database cannot be used.
         """
-        if find_statement(question, await self._saved(owner)):
+        if find_statement(question, await self._load_confirmed_pairs(owner)):
             return True
         if self._address:
             return False
@@ -169,9 +184,9 @@ class DatabaseService:
         """
         try:
             rows = await self.run(sql)
-        except RefusedError as refused:
-            step = DatabaseStep(kind="refused", text=str(refused), sql=sql)
-            outcome = Outcome(status="refused", question=sql, steps=(step,), problem=str(refused))
+        except RefusedError as error:
+            step = DatabaseStep(kind="refused", text=str(error), sql=sql)
+            outcome = Outcome(status="refused", question=sql, steps=(step,), problem=str(error))
         else:
             step = DatabaseStep(kind="run", sql=rows.sql, rows=len(rows.rows), seconds=rows.seconds)
             status: OutcomeStatus = "answered" if rows.rows else "empty"
@@ -187,7 +202,7 @@ class DatabaseService:
             ServiceError: the database cannot be used, or took too long.
         """
         database = await self._get_database()
-        rows, unmatched = await asyncio.to_thread(_run_statement, database, sql)
+        rows, unmatched = await asyncio.to_thread(_check_and_run, database, sql)
         if unmatched and self._includes_samples and not all(each.similar_values for each in unmatched):
             values = await self._load_value_index()
             unmatched = [
@@ -214,12 +229,12 @@ class DatabaseService:
             ServiceError: the database cannot be used, or took too long.
         """
         database = await self._get_database()
-        part = RowRange((page_number - 1) * database.limits.max_rows, rows.statement_limit)
-        query = await asyncio.to_thread(database.check, rows.sql, part)
+        row_range = RowRange((page_number - 1) * database.limits.max_rows, rows.statement_limit)
+        query = await asyncio.to_thread(database.check, rows.sql, row_range)
         try:
             result = await asyncio.to_thread(database.run, query)
-        except ExecutionError as failed:
-            raise to_service_error(failed) from None
+        except ExecutionError as error:
+            raise to_service_error(error) from None
         return _to_rows(query, result), query.is_ordered
 
     async def prepare_export(self, sql: str, row_range: RowRange | None = None) -> tuple[Database, ValidatedQuery]:
@@ -247,13 +262,13 @@ class DatabaseService:
 
     async def _get_database(self) -> Database:
         """Return the database, opened on first use. Raises ServiceError."""
-        async with self._open_lock:
-            if self._database is None:
+        async with self._opened.lock:
+            if self._opened.database is None:
                 try:
-                    self._database = await asyncio.to_thread(self._open_database)
-                except ExecutionError as failed:
-                    raise to_service_error(failed) from None
-            return self._database
+                    self._opened.database = await asyncio.to_thread(self._open_database)
+                except ExecutionError as error:
+                    raise to_service_error(error) from None
+            return self._opened.database
 
     def _open_database(self) -> Database:
         from research.sources.database.engines import open_database  # imported late: it loads the SQL parser
@@ -274,13 +289,13 @@ class DatabaseService:
 
     # Questions without a model
 
-    async def _saved(self, owner: str) -> Sequence[QuestionStatement]:
-        """Return the confirmed questions and statements of an owner, then the examples of the
-        semantic model of an attached database. Raises ServiceError."""
+    async def _load_confirmed_pairs(self, owner: str) -> Sequence[QuestionStatement]:
+        """Return the pairs of a question and its statement that the owner has confirmed, then those that
+        the semantic model of an attached database has as examples. Raises ServiceError."""
         confirmed = await asyncio.to_thread(self._load_pairs, owner, self.database_id)
         if not self._address:
             return confirmed
-        examples = (await self.load_model(owner)).examples
+        examples = (await self.load_semantic_model(owner)).examples
         return [*confirmed, *((each.question, each.sql) for each in examples)]
 
     async def _interpret(self, question: str) -> Interpretation:
@@ -288,25 +303,26 @@ class DatabaseService:
         ServiceError."""
         return interpret(question, await self._load_vocabulary())
 
-    async def load_model(self, owner: str = "") -> SemanticModel:
-        """Return the semantic model of the database for an owner; see `describe_model` for its
-        problem.
+    async def load_semantic_model(self, owner: str = "") -> SemanticModel:
+        """Return the semantic model of the database for an owner: the first usable one of the owner's
+        edit, the shared file and a draft.
 
         Raises:
             ServiceError: the database cannot be used.
         """
-        return (await self.describe_model(owner)).model
+        return (await self.describe_semantic_model(owner)).model
 
-    async def describe_model(self, owner: str = "") -> ModelDescription:
+    async def describe_semantic_model(self, owner: str = "") -> SemanticModelText:
         """Return the semantic model with its text and origin, and the problem of a text that cannot
         be used. Raises ServiceError."""
         schema = (await self._get_database()).schema
         return await asyncio.to_thread(self._resolve_description, schema, owner)
 
-    def _resolve_description(self, schema: Schema, owner: str) -> ModelDescription:
+    def _resolve_description(self, schema: Schema, owner: str) -> SemanticModelText:
+        """Return the first usable semantic model: the owner's edit, the shared file, or a draft."""
         if not self._address:
             model = semantic_model.draft_model(schema)
-            return ModelDescription(model, semantic_model.dump_model(model))
+            return SemanticModelText(model, semantic_model.dump_model(model))
         problem = ""
         owner_text = self._load_description(owner, self.database_id)
         origins: tuple[Literal["owner", "desk"], ...] = ("owner", "desk")
@@ -314,11 +330,11 @@ class DatabaseService:
             if not text:
                 continue
             try:
-                return ModelDescription(semantic_model.parse_model(text, schema), text, origin, problem)
+                return SemanticModelText(semantic_model.parse_model(text, schema), text, origin, problem)
             except semantic_model.SemanticModelError as error:
                 problem = problem or str(error)
         model = semantic_model.draft_model(schema)
-        return ModelDescription(model, owner_text or semantic_model.dump_model(model), "draft", problem)
+        return SemanticModelText(model, owner_text or semantic_model.dump_model(model), "draft", problem)
 
     def _read_shared_description(self) -> str:
         """Read the semantic model shared by all owners, "" if there is none or it cannot be
@@ -335,67 +351,56 @@ class DatabaseService:
         """Add the comments of the semantic model to the schema, and describe its metrics."""
         if not self._address:
             return schema, ""
-        model = await self.load_model(owner)
+        model = await self.load_semantic_model(owner)
         return semantic_model.add_comments(schema, model), semantic_model.describe_metrics(model)
 
     async def _add_headings(self, outcome: Outcome, owner: str) -> Outcome:
         """Add the column headings of the semantic model to the rows of an outcome."""
         if not self._address or outcome.rows is None:
             return outcome
-        names = semantic_model.column_headings(await self.load_model(owner), outcome.rows.names)
+        names = semantic_model.column_headings(await self.load_semantic_model(owner), outcome.rows.names)
         rows = outcome.rows.model_copy(update={"headings": names})
         return outcome.model_copy(update={"rows": rows})
 
     async def _load_vocabulary(self) -> Vocabulary:
-        if self._loaded_vocabulary is None:
+        """Return the vocabulary of the rules, read on first use. Raises ServiceError."""
+        if self._opened.vocabulary is None:
             try:
-                self._loaded_vocabulary = await asyncio.to_thread(_read_vocabulary, await self._get_database())
-            except ExecutionError as failed:
-                raise to_service_error(failed) from None
-        return self._loaded_vocabulary
+                self._opened.vocabulary = await asyncio.to_thread(_read_vocabulary, await self._get_database())
+            except ExecutionError as error:
+                raise to_service_error(error) from None
+        return self._opened.vocabulary
 
     async def _look_up_names(self, names: Sequence[str]) -> Sequence[str]:
+        """Return hints on the values that names may mean; none if cell values may not be read."""
         if not self._includes_samples:
             return []
         return [hint.text for hint in (await self._load_value_index()).find_hints(names)]
 
     async def _load_value_index(self) -> ValueIndex:
         """Return the index of values in which names are looked up, built on first use."""
-        if self._value_index is None:
-            self._value_index = await asyncio.to_thread(_read_value_index, await self._get_database())
-        return self._value_index
+        if self._opened.value_index is None:
+            self._opened.value_index = await asyncio.to_thread(_read_value_index, await self._get_database())
+        return self._opened.value_index
 
 
-class SharedDatabase(DatabaseService):
-    """A database service that shares the opened database of another one but has its own SQL
-    writer."""
+def _check_and_run(database: Database, sql: str) -> tuple[QueryResult, Sequence[UnmatchedFilter]]:
+    """Check and run a statement. Return its rows with their coverage, and its filters that can match
+    nothing.
 
-    def __init__(
-        self, service: DatabaseService, create_writer: CreateWriter | None, *, has_idle_model: bool = False
-    ) -> None:
-        self.__dict__.update(service.__dict__)
-        self._service, self._create_writer, self._has_idle_model = service, create_writer, has_idle_model
-
-    async def _get_database(self) -> Database:
-        return await self._service._get_database()
-
-    async def _load_vocabulary(self) -> Vocabulary:
-        return await self._service._load_vocabulary()
-
-    async def _load_value_index(self) -> ValueIndex:
-        return await self._service._load_value_index()
-
-
-def _run_statement(database: Database, sql: str) -> tuple[QueryResult, Sequence[UnmatchedFilter]]:
+    Raises:
+        RefusedError: it may not run, or the engine found a mistake in it.
+        ServiceError: the database cannot be used, or took too long.
+    """
     query = database.check(sql)
     try:
         result = database.run(query)
-    except ExecutionError as failed:
-        if failed.cause in ("table", "column", "value", "refused", "size"):
-            raise RefusedError("statement", failed.message) from None
-        raise to_service_error(failed) from None
+    except ExecutionError as error:
+        if error.cause in ("table", "column", "value", "refused", "size"):
+            raise RefusedError("statement", error.message) from None
+        raise to_service_error(error) from None
     rows = _to_rows(query, result).model_copy(update={"coverage": database.coverage(query, result)})
-    return rows, database.unmatched_filters(query, queries_database=result.rows in ((), ((0,),)))
+    return rows, database.unmatched_filters(query, looks_up_values=result.rows in ((), ((0,),)))
 
 
 def _to_rows(query: ValidatedQuery, result: ExecutionResult) -> QueryResult:
@@ -412,9 +417,10 @@ def _to_rows(query: ValidatedQuery, result: ExecutionResult) -> QueryResult:
 
 
 def _describe_unmatched(unmatched: UnmatchedFilter) -> str:
-    near = ", ".join(map(repr, unmatched.similar_values))
+    """Describe a filter that can match nothing, for the model that writes the statement again."""
+    similar_values = ", ".join(map(repr, unmatched.similar_values))
     text = f"{unmatched.table}.{unmatched.column} is never {unmatched.text!r}"
-    return f"{text}; there is {near}" if near else text
+    return f"{text}; there is {similar_values}" if similar_values else text
 
 
 def to_service_error(error: ExecutionError) -> ServiceError:
@@ -431,17 +437,17 @@ def _select_tables(
     database: Database, schema: Schema, question: str, pairs: Sequence[QuestionStatement]
 ) -> TableSelection:
     """Select the tables for a question, given statements confirmed for similar questions."""
-    past_tables: set[str] = set()
+    confirmed_tables: set[str] = set()
     for _, sql in pairs:
         with suppress(RefusedError):  # the tables may have changed since it was confirmed
-            past_tables |= set(database.check(sql).tables)
-    return select_tables(schema, question, past_tables)
+            confirmed_tables |= set(database.check(sql).tables)
+    return select_tables(schema, question, confirmed_tables)
 
 
 def _read_value_index(database: Database) -> ValueIndex:
-    """Index the text values of all columns, for at most `LINKING_SECONDS`."""
+    """Index the text values of all columns, for at most `INDEXING_SECONDS`."""
     columns = {}
-    deadline = time.monotonic() + LINKING_SECONDS
+    deadline = time.monotonic() + INDEXING_SECONDS
     for table in database.schema.tables:
         if time.monotonic() > deadline:
             break
@@ -449,7 +455,7 @@ def _read_value_index(database: Database) -> ValueIndex:
             if "TEXT" not in column.type.upper() and "CHAR" not in column.type.upper():
                 continue
             try:
-                values = database.distinct_values(table, column.name, max_values=MAX_LINKED_VALUES)
+                values = database.distinct_values(table, column.name, max_values=MAX_INDEXED_VALUES)
             except ExecutionError:
                 continue  # names are then not looked up in this column
             if values:

@@ -4,8 +4,6 @@ There is one CSV file per table, UTF-8 with a header. Empty cells and `--` becom
 become numbers, and the GCJ-02 columns are computed. Any mistake in a sheet raises a `SheetError`
 that names the cell, and no file is left. The same sheets give the same file, byte for byte, with
 the same version of SQLite.
-
-This module knows nothing of questions, and only the SQL that creates tables.
 """
 
 from __future__ import annotations
@@ -48,35 +46,22 @@ def ensure_shipped_database(folder: Path) -> Path:
         SheetError: the sheets of this installation are damaged.
         StoreError: the folder cannot be used.
     """
-    texts = _read_sheets(_shipped_sheets())
-    statements = (s for table in TABLES.values() for s in table.create_statements())
+    texts = read_sheets()
+    statements = (statement for table in TABLES.values() for statement in table.create_statements())
     path = folder / f"sights-{fingerprint(*texts.values(), *statements)}.db"
     if not path.is_file():
-        _write_database(path, _parse_tables(texts))
+        build_database(path, texts)
     restrict_access(path)
     return path
 
 
-def build_database(path: Path, sheets_folder: Path | None = None) -> None:
-    """Create the database at `path`, replacing an existing file in one step.
-
-    Args:
-        path: the file to create; its folder is created too.
-        sheets_folder: the folder with the sheets; None for the shipped ones.
+def read_sheets(folder: Traversable | None = None) -> dict[str, str]:
+    """Read the text of each table's sheet in a folder, or of the shipped sheets.
 
     Raises:
-        SheetError: a sheet is missing or damaged.
-        StoreError: the file cannot be written.
+        SheetError: a sheet is missing or no UTF-8.
     """
-    _write_database(path, _parse_tables(_read_sheets(sheets_folder or _shipped_sheets())))
-
-
-def _shipped_sheets() -> Traversable:
-    return resources.files("research") / "data" / "sights"
-
-
-def _read_sheets(folder: Traversable) -> dict[str, str]:
-    """Read the text of each table's sheet."""
+    folder = folder or resources.files("research") / "data" / "sights"
     texts = {}
     for name in TABLES:
         try:
@@ -116,38 +101,33 @@ def _parse_rows(table: SheetTable, text: str) -> Iterator[tuple[int, Row]]:
             if len(cells) != len(header):
                 counts = f"{len(cells)} cells; the header has {len(header)}"
                 raise SheetError(f"{table.name}.csv, line {line} has {counts}")
-            yield (
-                line,
-                {
-                    name: _parse_cell(table, line, columns[name], cell.strip())
-                    for name, cell in zip(header, cells, strict=True)
-                },
-            )
+            named_cells = zip(header, cells, strict=True)
+            yield line, {name: _parse_cell(table, line, columns[name], cell.strip()) for name, cell in named_cells}
     except csv.Error as error:
         raise SheetError(f"{table.name}.csv, line {reader.line_num} is no CSV: {error}") from error
 
 
 def _check_header(table: SheetTable, header: list[str]) -> None:
-    """Check that the header has each column once and no others."""
+    """Raise SheetError unless the header has each column of the table once, and no others."""
     names = [column.name for column in table.columns if not column.is_computed]
     for name in header:
         if name not in names or header.count(name) > 1:
             kind = "unknown" if name not in names else "repeated"
-            expected = ", ".join(names)
-            raise SheetError(f"{table.name}.csv has the {kind} column {name!r}; its columns are {expected}")
+            raise SheetError(f"{table.name}.csv has the {kind} column {name!r}; its columns are {', '.join(names)}")
     if missing := [name for name in names if name not in header]:
         raise SheetError(f"{table.name}.csv lacks the column {', '.join(missing)}")
 
 
 def _parse_cell(table: SheetTable, line: int, column: SheetColumn, cell: str) -> Cell:
+    """Convert a cell to the type of its column; raise SheetError if it has another type, or a value that
+    the column cannot have."""
     if cell in EMPTY_CELLS:
         if column.is_required:
             raise _cell_error(table, line, column.name, "is empty; it must have a value")
         return None
     if column.sql_type == "TEXT":
         if column.choices and cell not in column.choices:
-            expected = ", ".join(column.choices)
-            raise _cell_error(table, line, column.name, f"{cell!r} is none of {expected}")
+            raise _cell_error(table, line, column.name, f"{cell!r} is none of {', '.join(column.choices)}")
         return cell
     if not NUMBER_PATTERN.fullmatch(cell) or (column.sql_type == "INTEGER" and "." in cell):
         kind = "a whole number" if column.sql_type == "INTEGER" else "a number"
@@ -172,20 +152,28 @@ def _add_gcj02(line: int, sight: Row) -> None:
 
 
 def _check_unique(table: SheetTable, rows: list[tuple[int, Row]], *names: str) -> None:
+    """Raise SheetError if two rows, given with their lines, have the same value in one of these columns."""
     for name in names:
-        first: dict[Cell, int] = {}
+        first_lines: dict[Cell, int] = {}
         for line, row in rows:
-            if (first_line := first.setdefault(row[name], line)) != line:
-                problem = f"{row[name]!r} stands in line {first_line} already"
-                raise _cell_error(table, line, name, problem)
+            if (first_line := first_lines.setdefault(row[name], line)) != line:
+                raise _cell_error(table, line, name, f"{row[name]!r} stands in line {first_line} already")
 
 
 def _cell_error(table: SheetTable, line: int, column: str, problem: str) -> SheetError:
     return SheetError(f"{table.name}.csv, line {line}, column {column}: {problem}")
 
 
-def _write_database(path: Path, tables: Mapping[str, list[Row]]) -> None:
-    """Write the file to a temporary folder and move it into place when it is complete."""
+def build_database(path: Path, texts: Mapping[str, str]) -> None:
+    """Create the database at `path` and its folder, replacing an existing file in one step.
+
+    `texts` are the sheets by table.
+
+    Raises:
+        SheetError: a sheet is damaged.
+        StoreError: the file cannot be written.
+    """
+    tables = _parse_tables(texts)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=path.parent, prefix=".sights-") as folder:
@@ -202,6 +190,7 @@ def _write_database(path: Path, tables: Mapping[str, list[Row]]) -> None:
 
 
 def _fill(connection: sqlite3.Connection, tables: Mapping[str, list[Row]]) -> None:
+    """Create the tables and insert their rows."""
     for name, table in TABLES.items():
         for statement in table.create_statements():
             connection.execute(statement)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Literal
 
 from research.core.display_names import english_region
@@ -18,9 +19,10 @@ from research.core.text.hanzi import to_simplified
 from research.core.text.units import alternation_pattern
 from research.sources.database.gazetteer import area_aliases, short_city, short_province
 
-# A recognised name is replaced by one sign in the text, so that rules can match its context.
-FIRST_SIGN = 0xE000
-SIGN_PATTERN = "[\ue000-\uefff]"
+# Each recognised name is replaced in the text by one character of Unicode's private use area: the first
+# name by FIRST_PLACEHOLDER, the next ones by the characters after it. So rules can match the context of a name.
+FIRST_PLACEHOLDER = 0xE000
+PLACEHOLDER_PATTERN = "[\ue000-\uefff]"
 ENGLISH_NUMBER = rf"(?:\d+|{alternation_pattern(numbers.NUMBER_WORDS)})"
 
 AnswerShape = Literal[
@@ -102,15 +104,24 @@ class NotCoveredError(NotUnderstoodError):
     rows of."""
 
 
+class NameKind(IntEnum):
+    """Kind of a name in a question. Of two names of the same length, the one with the lower kind wins."""
+
+    AREA = 0
+    PROVINCE = 1
+    CITY = 2
+
+
 @dataclass
 class SightsQuestion:
-    """The parts of a question found so far."""
+    """The parts of a question found so far, and the text that remains to be read."""
 
     original: str
     remaining: str
     language: Language
-    matched_names: list[str] = field(default_factory=list)  # as in the text, in the order of their signs
-    name_kinds: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
+    matched_names: list[str] = field(default_factory=list)  # as in the text, in the order of their placeholders
+    # Kind of each of the matched names, with the gid of the area or the names of provinces or cities.
+    name_kinds: list[tuple[NameKind, tuple[str, ...]]] = field(default_factory=list)
     provinces: list[str] = field(default_factory=list)
     cities: list[str] = field(default_factory=list)
     areas: list[tuple[str, int]] = field(default_factory=list)
@@ -152,7 +163,11 @@ class SightsQuestion:
 
     def not_understood(self, text: str) -> NotUnderstoodError:
         """Create the error for a text that was not understood, with the names restored in it."""
-        restored = re.sub(SIGN_PATTERN, lambda sign: f" {self.matched_names[ord(sign[0]) - FIRST_SIGN]} ", text)
+        restored = re.sub(
+            PLACEHOLDER_PATTERN,
+            lambda placeholder: f" {self.matched_names[ord(placeholder[0]) - FIRST_PLACEHOLDER]} ",
+            text,
+        )
         return NotUnderstoodError(" ".join(restored.split()))
 
 

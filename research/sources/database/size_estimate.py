@@ -1,17 +1,19 @@
-"""Estimate of the largest text and expression that DuckDB would build for a statement, from its
-plan, before anything runs.
+"""Estimate of the largest text and expression that DuckDB would build for a statement, made from its
+plan before anything runs.
 
 DuckDB limits its memory in general, but not in two cases: a single text, which a function builds in
 one call that cannot be interrupted, and the expressions of views, which DuckDB expands within one
 another. `repeat('x', 500000000)` takes a gigabyte, and so do twenty views that each join the text
 of the view before with itself. A statement may not contain such a call, but a view may.
+
+Parsed and planned expressions have the same JSON in DuckDB, except for the names of the keys.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -44,7 +46,7 @@ def find_excessive_views(raw: Any, views: Mapping[str, str]) -> dict[str, str]:
     constants, those of a WHERE and a LIMIT, as soon as it plans.
     """
     excessive: dict[str, str] = {}
-    read: dict[str, set[str]] = {}
+    tables_by_view: dict[str, set[str]] = {}
     for name, sql in views.items():
         select = _VIEW_HEADER.sub("", sql, count=1).rstrip("; \n")
         row = raw.execute("select system.main.json_serialize_sql(?)", [select]).fetchone()
@@ -52,17 +54,18 @@ def find_excessive_views(raw: Any, views: Mapping[str, str]) -> dict[str, str]:
         estimate.include(tree)
         if reason := _describe_excess(estimate.largest):
             excessive[name.lower()] = reason
-        read[name.lower()] = {path[-1].lower() for path in _table_paths(tree)}
-    while further := {
+        tables_by_view[name.lower()] = set(_table_names(tree))
+    while readers := {
         name: excessive[min(tables & excessive.keys())]
-        for name, tables in read.items()
+        for name, tables in tables_by_view.items()
         if name not in excessive and tables & excessive.keys()
     }:
-        excessive |= further
+        excessive |= readers
     return excessive
 
 
 def _describe_excess(size: ExpressionSize) -> str:
+    """Describe the limit that a size exceeds, for a person; return "" if it exceeds none."""
     if size.characters > MAX_TEXT_CHARS:
         return f"it makes a text of about {size.characters:,} characters"
     return f"it is made of {size.expression_count:,} expressions" if size.expression_count > MAX_EXPRESSIONS else ""
@@ -72,14 +75,14 @@ _NAME = r'(?:"(?:[^"]|"")*"|[^\s("])+'
 _VIEW_HEADER = re.compile(rf'\s*CREATE\s[\sA-Z]*?VIEW\s+{_NAME}\s*(?:\((?:"(?:[^"]|"")*"|[^)"])*\))?\s*AS\s', re.I)
 
 
-def _table_paths(node: Any) -> Iterator[list[str]]:
-    """Yield the path of each table in a parsed statement: its name, preceded by catalog and schema
-    if given."""
+def _table_names(node: Any) -> Iterator[str]:
+    """Yield the name of each table in a parsed statement in lower case, without catalog and schema."""
     if isinstance(node, Mapping) and node.get("type") == "BASE_TABLE":
-        yield [str(part) for part in (node.get("qualified_name") or {}).get("path") or [""]]
+        path = (node.get("qualified_name") or {}).get("path") or [""]
+        yield str(path[-1]).lower()
     for value in node.values() if isinstance(node, Mapping) else node:
         if isinstance(value, (Mapping, list)):
-            yield from _table_paths(value)
+            yield from _table_names(value)
 
 
 class ExpressionSize(NamedTuple):
@@ -104,7 +107,8 @@ class _SizeEstimate:
         self._cte_columns: dict[object, list[ExpressionSize]] = {}  # the columns of WITH parts, by their index
 
     def output_sizes(self, operator: Node) -> list[ExpressionSize]:
-        """Return the sizes of the columns that a plan operator produces."""
+        """Return the sizes of the columns that a plan operator produces, and include the sizes of all
+        expressions below it in the estimate."""
         kind = str(operator.get("type"))
         if kind == "LOGICAL_CTE_REF":
             return self._cte_columns.get(operator.get("cte_index"), [])
@@ -132,24 +136,20 @@ class _SizeEstimate:
             self.expression_size(expression, ())
 
     def expression_size(self, expression: Node, inputs: Sequence[ExpressionSize]) -> ExpressionSize:
-        """Return the size of an expression, given the sizes of its input columns."""
-        if _is_column(expression):
+        """Return the size of an expression, given the sizes of its input columns, and include it in the
+        estimate."""
+        if _expression_kind(expression) in _COLUMN_KINDS:
             index = expression.get("index")
             is_known = isinstance(index, int) and index < len(inputs)
             return inputs[int(str(index))] if is_known else max(inputs, default=ExpressionSize(STORED_TEXT_CHARS))
-        if _is_constant(expression):
+        if _expression_kind(expression) == "CONSTANT":
             return ExpressionSize(len(_constant_text(expression)))
         parts = _outermost_expressions(expression)
         sizes = [self.expression_size(part, inputs) for part in parts]
-        lengths = [size.characters for size in sizes]
-        rule = _LENGTH_RULES.get(_function_name(expression))
-        length = rule(parts, lengths) if rule and lengths else max(lengths, default=STORED_TEXT_CHARS)
+        length = _result_length(_function_name(expression), parts, [size.characters for size in sizes])
         result = ExpressionSize(length, 1 + sum(size.expression_count for size in sizes))
         self.largest = ExpressionSize(*map(max, self.largest, result))
         return result
-
-
-# Parsed and planned expressions have the same JSON in DuckDB, except for the names of the keys.
 
 
 def _outermost_expressions(node: Any) -> list[Node]:
@@ -163,12 +163,12 @@ def _outermost_expressions(node: Any) -> list[Node]:
     return expressions
 
 
+_COLUMN_KINDS = ("REF", "COLUMN_REF")
+
+
 def _expression_kind(expression: Node) -> str:
+    """Return the class of a parsed or planned expression: CONSTANT, CAST, FUNCTION, …"""
     return str(expression.get("expression_class") or expression.get("class")).removeprefix("BOUND_")
-
-
-def _is_constant(expression: Node) -> bool:
-    return _expression_kind(expression) == "CONSTANT"
 
 
 def _constant_text(expression: Node) -> str:
@@ -178,19 +178,17 @@ def _constant_text(expression: Node) -> str:
     return "" if value is None else str(value)
 
 
-def _is_column(expression: Node) -> bool:
-    return _expression_kind(expression) in ("REF", "COLUMN_REF")
-
-
 def _function_name(expression: Node) -> str:
+    """Return the name of a function in lower case, without its schema; "none" for other expressions."""
     path = (expression.get("qname") or {}).get("path") or [expression.get("function_name")]
     return str(path[-1]).lower()
 
 
 def _number_bound(expression: Node) -> int:
-    """Return an upper bound of a number: the value of a constant, or `STORED_TEXT_CHARS` where it
-    depends on stored rows, as in repeat('*', stars)."""
-    if _is_constant(expression):
+    """Return an upper bound of a number: the value of a constant, the product of such bounds,
+    `STORED_TEXT_CHARS` where the number depends on stored rows, as in repeat('*', stars), and else
+    `UNKNOWN_NUMBER`."""
+    if _expression_kind(expression) == "CONSTANT":
         text = _constant_text(expression)
         return int(text) if re.fullmatch(r"\d{1,15}", text) else UNKNOWN_NUMBER if text[:1].isdigit() else 0
     if _reads_columns(expression):
@@ -202,36 +200,31 @@ def _number_bound(expression: Node) -> int:
 
 
 def _reads_columns(expression: Node) -> bool:
-    return _is_column(expression) or any(map(_reads_columns, _outermost_expressions(expression)))
+    is_column = _expression_kind(expression) in _COLUMN_KINDS
+    return is_column or any(map(_reads_columns, _outermost_expressions(expression)))
 
 
-def _joined_length(parts: Sequence[Node], lengths: Sequence[int]) -> int:
-    return sum(lengths)
+_JOINING_FUNCTIONS = ("||", "concat", "concat_ws", "list_concat")
+_FILLING_FUNCTIONS = ("lpad", "rpad", "bar", "bitstring", "to_base", "list_resize", "array_resize")
 
 
-def _repeated_length(parts: Sequence[Node], lengths: Sequence[int]) -> int:
-    return lengths[0] * max((_number_bound(part) for part in parts[1:2]), default=1)
+def _result_length(function: str, parts: Sequence[Node], lengths: Sequence[int]) -> int:
+    """Return an upper bound of the length of a result in characters.
 
-
-def _filled_length(parts: Sequence[Node], lengths: Sequence[int]) -> int:
-    return max(max(map(_number_bound, parts[1:]), default=0), *lengths)
-
-
-def _replaced_length(parts: Sequence[Node], lengths: Sequence[int]) -> int:
-    return lengths[0] * max(1, lengths[-1] if len(lengths) > 2 else 1)
-
-
-def _formatted_length(parts: Sequence[Node], lengths: Sequence[int]) -> int:
-    widths = [int(digits[:12]) for digits in re.findall(r"\d+", _constant_text(parts[0]) if parts else "")]
-    return sum(lengths) + max(widths, default=0)
-
-
-_LENGTH_RULES: dict[str, Callable[[Sequence[Node], Sequence[int]], int]] = {
-    "||": _joined_length, "concat": _joined_length, "concat_ws": _joined_length, "list_concat": _joined_length,
-    "repeat": _repeated_length,
-    "lpad": _filled_length, "rpad": _filled_length, "bar": _filled_length, "bitstring": _filled_length, "to_base": _filled_length,
-    "list_resize": _filled_length, "array_resize": _filled_length,
-    "printf": _formatted_length, "format": _formatted_length,
-    "replace": _replaced_length,
-}  # fmt: skip
-"""Functions whose result may be longer than their arguments, with the rule for its length."""
+    `lengths` are those of the parts of the expression. Without parts, the result is taken for a stored
+    text; the result of a function that is not listed here is no longer than the longest part.
+    """
+    if not lengths:
+        return STORED_TEXT_CHARS
+    if function in _JOINING_FUNCTIONS:
+        return sum(lengths)
+    if function == "repeat":
+        return lengths[0] * max((_number_bound(part) for part in parts[1:2]), default=1)
+    if function in _FILLING_FUNCTIONS:
+        return max(max(map(_number_bound, parts[1:]), default=0), *lengths)
+    if function in ("printf", "format"):
+        widths = [int(digits[:12]) for digits in re.findall(r"\d+", _constant_text(parts[0]))]
+        return sum(lengths) + max(widths, default=0)
+    if function == "replace":
+        return lengths[0] * max(1, lengths[-1] if len(lengths) > 2 else 1)
+    return max(lengths)

@@ -68,7 +68,7 @@ class SQLWriter:
         """
         self._models, self._dialect = models, _DIALECT_NAMES.get(dialect, dialect)
         self._schema, self._find_examples, self._describe_more = schema, find_examples, describe_more
-        self._named_tables = ""  # further tables that a question needs
+        self._named_tables = ""  # names of the further tables that the analysed question needs
         self._rules = _RULES + (_NULLS_LAST_RULE if dialect == "postgres" else "")
 
     @property
@@ -132,7 +132,7 @@ so, in one sentence in {_language_name(question)}.
         prompt = self._create_prompt(system, parts, self._format_examples(question), statements)
         return await self._request_statement(prompt, emit)
 
-    async def supplement(
+    async def write_supplement(
         self,
         question: str,
         rows: QueryResult,
@@ -169,33 +169,37 @@ names, for these rows; else "sql" is "". Reply with JSON: "sql", and "why" in on
         return await self._models.chat("plan").ask_json(prompt, shape, Statement, "search", emit)
 
     def _create_prompt(
-        self, system: str, rest: Sequence[str], examples: str = "", tried: Sequence[str] = ()
+        self, system: str, sections: Sequence[str], examples: str = "", previous_statements: Sequence[str] = ()
     ) -> PromptBuilder:
-        """Create a builder of the prompt with the tables and the other parts.
+        """Create a builder of the prompt, which has the tables, then the examples, then the sections.
 
-        If tokens are short, the examples are dropped first, then the values of columns, then lines
-        of the schema that do not fit.
+        If the prompt exceeds its tokens, the examples are dropped first, then the values of columns,
+        then the last lines of the schema.
         """
 
         def create(tables: str, *more: str) -> Prompt:
-            return Prompt(system, "\n\n".join(filter(None, [tables, *more, *rest])))
+            return Prompt(system, "\n\n".join(filter(None, [tables, *more, *sections])))
 
         def build(max_tokens: int) -> Prompt:
-            schema = self._describe_schema(*tried)
+            schema = self._describe_schema(*previous_statements)
             if (complete := create(_format_tables(schema), examples)).token_count <= max_tokens:
                 return complete
-            bare = _COLUMN_VALUES.sub("", schema)
+            without_values = _COLUMN_VALUES.sub("", schema)
             remaining = max_tokens - create(_format_tables("")).token_count
             return create(
-                _format_tables(schema if estimate_tokens(schema) <= remaining else _fit_lines(bare, remaining))
+                _format_tables(
+                    schema if estimate_tokens(schema) <= remaining else _fit_lines(without_values, remaining)
+                )
             )
 
         return build
 
-    def _describe_schema(self, *tried: str) -> str:
-        """Return the schema, with further tables that the question needs or a statement has
-        named."""
-        further_tables = self._describe_more(" ".join((self._named_tables, *tried))) if self._describe_more else ""
+    def _describe_schema(self, *previous_statements: str) -> str:
+        """Return the description of the schema, preceded by the tables that it leaves out and that the
+        analysis of the question or a previous statement names."""
+        further_tables = (
+            self._describe_more(" ".join((self._named_tables, *previous_statements))) if self._describe_more else ""
+        )
         return "\n".join(filter(None, [further_tables, self._schema]))
 
     def _format_examples(self, question: str) -> str:

@@ -6,15 +6,15 @@ function, so no single call may take long. The lengths of texts (`LENGTH`) and o
 limited, and every function that may be called is listed. Three of SQLite's own are quadratic in the
 length of a text (`instr`, `replace`, `trim`: 0.3 seconds for one call at the limit, and a statement
 has space for hundreds); they are replaced by Python's, which are not. `printf` pads to any width
-before it finds the text too long; its widths are checked first. The memory of a statement follows:
-one text for each few characters of it, `MAX_SQL_CHARS` / 25 × `MAX_TEXT_BYTES`, about 130 MB at the
-very worst; the attacks in the tests reach 40 MB.
+before it finds the text too long; its widths are checked first. These limits bound the memory of a
+statement. A call that makes a text takes at least 25 characters of the statement, so there are at most
+`MAX_SQL_CHARS` / 25 texts of `MAX_TEXT_BYTES` at a time: about 130 MB; the attacks in the tests reach
+40 MB.
 
 SQLite inlines a part of a statement wherever it is used while parsing, before any limit applies.
 For each use it calls the authorizer, which allows a limited number of calls. One thing is not
-limited here: parts whose columns each name that of the part before several times are merged without
-a call. The guard counts them (`name_resolver.expanded_size`); beyond it, only a process of its own
-could be stopped.
+limited here: SQLite merges parts without a call if the column of each names the column of the part
+before it several times. Only the guard limits these (`name_resolver.expanded_size`).
 
 Opening the file read-only is not enough: ATTACH and PRAGMA undo it. The authorizer refuses both,
 and everything else that is not a SELECT of known columns by listed functions.
@@ -54,6 +54,7 @@ from research.sources.database.sqlite_schema import (
     ALLOWED_FUNCTIONS,
     MAX_AUTHORIZER_CALLS,
     MAX_TEXT_BYTES,
+    Inspection,
     inspect_schema,
     prepare_virtual_table,
 )
@@ -87,10 +88,7 @@ class SQLite(Backend):
         self._engine = create_engine("sqlite://", creator=self._open_file, poolclass=NullPool)
         self._readable_columns: frozenset[tuple[str, str]] = frozenset()
         self._column_types: dict[str, dict[str, str]] = {}
-        self._view_columns: frozenset[tuple[str, str, str]] = frozenset()
-        self._object_names: frozenset[str] = frozenset()
-        self._shadow_tables: frozenset[str] = frozenset()
-        self._virtual_tables: tuple[str, ...] = ()
+        self._inspection = Inspection(Schema("sqlite", ()))
 
     def read_schema(self, table_filter: TableFilter | None, find_comment: FindComment | None) -> Schema:
         """Read the schema of the file; from then on only its tables may be read.
@@ -102,9 +100,8 @@ class SQLite(Backend):
             raw: Any = connection.connection.driver_connection
             _set_deadline(raw, SCHEMA_TIMEOUT_SECONDS)
             raw.text_factory = lambda text: text.decode("utf-8", "replace")
-            schema, self._object_names, self._view_columns, self._shadow_tables, self._virtual_tables = inspect_schema(
-                connection, table_filter, find_comment
-            )
+            self._inspection = inspect_schema(connection, table_filter, find_comment)
+        schema = self._inspection.schema
         self._column_types = {
             table.name.lower(): {column.name.lower(): column.type for column in table.columns}
             for table in schema.tables
@@ -122,7 +119,7 @@ class SQLite(Backend):
         a full-text table that is left out."""
         refused: dict[str, UnreadableObject] = {}
         for table in schema.tables:
-            if table.name in self._virtual_tables:
+            if table.name in self._inspection.virtual_tables:
                 try:
                     with self.open_connection() as connection:
                         connection.exec_driver_sql(f"select 1 from {quote_identifier(table.name)} limit 1").close()  # noqa: S608
@@ -146,8 +143,8 @@ class SQLite(Backend):
             yield list(result.keys()), result
 
     def _narrow(self, connection: Connection, statement: str) -> str:
-        """Add conditions to a statement that keep distant rows from being measured, if there are
-        any."""
+        """Add conditions to a statement that exclude distant rows before their distance is computed; see
+        `nearest_rows`."""
         try:
             return narrow_to_boxes(
                 statement, self._column_types, lambda sql: connection.exec_driver_sql(sql).fetchall()
@@ -170,7 +167,7 @@ class SQLite(Backend):
         with self._open_unrestricted() as connection:
             raw: Any = connection.connection.driver_connection
             _set_deadline(raw, self._limits.timeout_seconds)
-            for name in self._virtual_tables:
+            for name in self._inspection.virtual_tables:
                 prepare_virtual_table(raw, name)
             with closing(sqlite3.connect(":memory:", check_same_thread=False)) as printf_connection:
                 self._restrict(raw, frozenset(cte_names), _create_printf(printf_connection))
@@ -231,23 +228,22 @@ class SQLite(Backend):
 
     def _create_authorizer(self, cte_names: frozenset[str]) -> Callable[..., int]:
         """Create the callback that allows or denies each action of a statement."""
-        reads, views, objects = self._readable_columns, self._view_columns, self._object_names
-        shadows = self._shadow_tables
-        countable = {name for name in cte_names if name not in objects}  # parts whose rows are counted have no column
-
+        readable_columns, inspection = self._readable_columns, self._inspection
+        countable = cte_names - inspection.object_names  # count(*) of a WITH part reads column ""
         calls = count(1)
 
-        def allow(action: int, one: str | None, two: str | None, _: object, via: str | None) -> int:
-            first, second = (one or "").lower(), (two or "").lower()
+        def allow(action: int, raw_first: str | None, raw_second: str | None, _: object, view_name: str | None) -> int:
+            # For READ a table and its column; for FUNCTION nothing and a name; for PRAGMA a name and a value.
+            first, second = (raw_first or "").lower(), (raw_second or "").lower()
             if next(calls) > MAX_AUTHORIZER_CALLS:
                 is_allowed = False
             elif action == sqlite3.SQLITE_SELECT:
                 is_allowed = True
             elif action == sqlite3.SQLITE_READ:
                 is_allowed = (
-                    (first, second) in reads
-                    or first in shadows
-                    or (via and (via.lower(), first, second) in views)
+                    (first, second) in readable_columns
+                    or first in inspection.shadow_tables
+                    or (view_name and (view_name.lower(), first, second) in inspection.view_columns)
                     or (not second and first in countable)
                 )
             elif action == sqlite3.SQLITE_FUNCTION:
@@ -297,6 +293,7 @@ SQLiteValue = None | int | float | str | bytes
 
 
 def _to_text(value: SQLiteValue) -> str:
+    """Convert a value to a text as SQLite does: 1.0 and 1.0e+20 keep their point."""
     if isinstance(value, float):
         digits = f"{value:.15g}"
         mantissa, mark, exponent = digits.partition("e")
@@ -337,7 +334,7 @@ def _matches_pattern(pattern: SQLiteValue, text: SQLiteValue) -> bool | None:
 
 
 def _create_printf(connection: sqlite3.Connection) -> Callable[..., SQLiteValue]:
-    """Create PRINTF and FORMAT with limited widths.
+    """Create the function behind PRINTF and FORMAT, with limited widths.
 
     SQLite does not limit them and spends half a minute padding a text to 900,000,000 characters,
     which is then too long. An allowed call runs on another connection.

@@ -52,18 +52,13 @@ ViewColumn = tuple[str, str, str]
 
 
 class Inspection(NamedTuple):
-    """Contents of a SQLite file, with names in lower case except in `schema` and `virtual`.
-
-    `objects` are the names of all its tables and views, `views` the columns that each view reads.
-    `shadows` are the shadow tables that SQLite reads for the tables and views of the schema.
-    `virtual` are the virtual tables for whose modules SQLite has support here.
-    """
+    """Contents of a SQLite file, with names in lower case except in `schema` and `virtual_tables`."""
 
     schema: Schema
-    object_names: frozenset[str]
-    view_columns: frozenset[ViewColumn]
-    shadow_tables: frozenset[str]
-    virtual_tables: tuple[str, ...]
+    object_names: frozenset[str] = frozenset()  # all tables, views and indexes of the file
+    view_columns: frozenset[ViewColumn] = frozenset()  # the columns that each view reads
+    shadow_tables: frozenset[str] = frozenset()  # those that SQLite reads for the tables and views of the schema
+    virtual_tables: tuple[str, ...] = ()  # virtual tables whose modules this SQLite has
 
 
 def inspect_schema(
@@ -113,8 +108,12 @@ def inspect_schema(
 
 
 def prepare_virtual_table(raw: sqlite3.Connection, table_name: str) -> bool:
-    """Have SQLite prepare a virtual table, which needs rights that no statement has. Return whether
-    it succeeded."""
+    """Have SQLite load a virtual table, before an authorizer restricts the connection: loading needs
+    rights that no statement has. Return False if SQLite does not have its module.
+
+    Raises:
+        sqlite3.Error: SQLite was interrupted because time was up.
+    """
     try:
         raw.execute(f"select 1 from {quote_identifier(table_name)} limit 0")  # noqa: S608
     except sqlite3.Error as error:
@@ -197,7 +196,7 @@ def _unique_indexes(raw: sqlite3.Connection, name: str) -> list[list[str | None]
 
 
 def _broken_columns(raw: sqlite3.Connection, name: str) -> list[UnreadableObject]:
-    """Return the computed columns of a table that SQLite cannot compute."""
+    """Return the computed columns of a table that SQLite cannot compute, each with the reason."""
     computed = [row[1] for row in raw.execute(f"pragma table_xinfo({quote_identifier(name)})") if row[6] == 2]
     broken = []
     previous_limit = raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT_BYTES)
@@ -222,14 +221,14 @@ def _view_columns(raw: sqlite3.Connection, view: str) -> set[ViewColumn]:
     refused: list[str] = []
     calls = count(1)
 
-    def record(action: int, one: str | None, two: str | None, _: object, via: str | None) -> int:
+    def record(action: int, first: str | None, second: str | None, _: object, view_name: str | None) -> int:
         if next(calls) > MAX_AUTHORIZER_CALLS:
             refused.append("it is too large")
             return sqlite3.SQLITE_DENY
-        if action == sqlite3.SQLITE_READ and via:
-            columns.add((via.lower(), (one or "").lower(), (two or "").lower()))
-        elif action == sqlite3.SQLITE_FUNCTION and (two or "").lower() not in ALLOWED_FUNCTIONS:
-            refused.append(f"it calls {two}(), which no statement may")
+        if action == sqlite3.SQLITE_READ and view_name:  # `first` is a table and `second` its column
+            columns.add((view_name.lower(), (first or "").lower(), (second or "").lower()))
+        elif action == sqlite3.SQLITE_FUNCTION and (second or "").lower() not in ALLOWED_FUNCTIONS:
+            refused.append(f"it calls {second}(), which no statement may")
         elif action == sqlite3.SQLITE_RECURSIVE:
             refused.append("it is recursive, which no statement may be")
         return sqlite3.SQLITE_OK

@@ -67,6 +67,7 @@ def _is_count_only(parsed: SightsQuestion) -> bool:
 
 
 def _build_list(parsed: SightsQuestion, conditions: list[str]) -> Interpretation:
+    """Build the list of all areas that meet the conditions, or the first of them in an order."""
     columns = ["s.gid", "s.name", "s.province", "s.city", "s.year_rated", "s.lng_wgs84", "s.lat_wgs84"]
     order = f"{parsed.ordering[0]}, s.gid" if parsed.ordering else "s.province, s.city, s.gid"
     sql = (
@@ -94,6 +95,7 @@ def _collect_conditions(parsed: SightsQuestion) -> list[str]:
 
 
 def _match_any(column: str, values: Sequence[str]) -> str:
+    """Build the condition that a column has one of these values."""
     listed = ", ".join(quote_literal(value) for value in values)
     return f"{column} IN ({listed})" if len(values) > 1 else f"{column} = {listed}"
 
@@ -128,6 +130,7 @@ def _describe_areas(parsed: SightsQuestion) -> str:
 
 
 def _build_groups(parsed: SightsQuestion, conditions: Sequence[str]) -> Interpretation:
+    """Build the numbers of areas by group, or the groups with the most or the fewest areas."""
     if parsed.columns and "columns" in parsed.intents:
         raise parsed.not_understood(parsed.original)
     known = [*conditions, f"{parsed.group_column} IS NOT NULL"]
@@ -224,13 +227,14 @@ def _build_details(parsed: SightsQuestion, conditions: Sequence[str], vocabulary
 
 
 def _build_distance(parsed: SightsQuestion, vocabulary: Vocabulary) -> Interpretation:
-    (one, gid), (_, other) = parsed.areas
-    if gid == other or parsed.conditions or parsed.columns or parsed.provinces or parsed.cities:
-        raise parsed.not_understood(one)
+    """Build the distance between two named areas."""
+    (name, gid), (_, other_gid) = parsed.areas
+    if gid == other_gid or parsed.conditions or parsed.columns or parsed.provinces or parsed.cities:
+        raise parsed.not_understood(name)
     km = "distance_km(a.lng_wgs84, a.lat_wgs84, b.lng_wgs84, b.lat_wgs84)"
     sql = (
         f"SELECT a.name AS name_from, b.name AS name_to, ROUND(CAST({km} AS NUMERIC), 1) AS km "
-        f"FROM a_sight AS a CROSS JOIN a_sight AS b WHERE a.gid = {gid} AND b.gid = {other} LIMIT 1"
+        f"FROM a_sight AS a CROSS JOIN a_sight AS b WHERE a.gid = {gid} AND b.gid = {other_gid} LIMIT 1"
     )
     names = _area_names(parsed, vocabulary)
     pair = names.replace("、", "到").replace(", ", " to ")
@@ -238,6 +242,7 @@ def _build_distance(parsed: SightsQuestion, vocabulary: Vocabulary) -> Interpret
 
 
 def _build_nearby(parsed: SightsQuestion, conditions: Sequence[str], vocabulary: Vocabulary) -> Interpretation:
+    """Build the areas near a named area, within a radius or the nearest ones, or their number."""
     if len({gid for _, gid in parsed.areas}) != 1 or parsed.group_column or "average" in parsed.intents:
         raise NotUnderstoodError("、".join(name for name, _ in parsed.areas))
     if parsed.ordering:
@@ -260,7 +265,7 @@ def _build_nearby(parsed: SightsQuestion, conditions: Sequence[str], vocabulary:
         en = f"{things} within {parsed.radius_km:g} km of {name}"
     else:
         zh = f"离{name}最近的 {parsed.max_rows} 个{gap}{things}"
-        nearest = f"{parsed.max_rows} nearest {things}" if parsed.max_rows > 1 else f"nearest {_to_singular(things)}"
+        nearest = f"{parsed.max_rows} nearest {things}" if parsed.max_rows > 1 else f"nearest {to_singular(things)}"
         en = f"the {nearest} to {name}"
         if parsed.provinces or parsed.cities or parsed.conditions or parsed.exclusions:
             en = f"{things}, the {parsed.max_rows} nearest to {name}"
@@ -278,5 +283,6 @@ def _build_nearby(parsed: SightsQuestion, conditions: Sequence[str], vocabulary:
     return parsed.interpretation(sql, shape, parsed.choose_text(zh, en), zh, en)
 
 
-def _to_singular(subject: str) -> str:
+def to_singular(subject: str) -> str:
+    """Write an English phrase about areas in the singular; a Chinese one stays as it is."""
     return subject.replace("5A areas", "5A area", 1)

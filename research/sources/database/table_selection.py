@@ -53,16 +53,16 @@ class TableSelection:
         return f"{number} / {total}: {', '.join(self.described_tables)}" if self.other_tables else ""
 
 
-def select_tables(schema: Schema, question: str, past_tables: Collection[str] = ()) -> TableSelection:
+def select_tables(schema: Schema, question: str, confirmed_tables: Collection[str] = ()) -> TableSelection:
     """Select the tables for a question; all of them if their descriptions fit.
 
-    `past_tables` are the tables of statements that were confirmed for similar questions.
+    `confirmed_tables` are the tables of statements that were confirmed for similar questions.
     """
     names = tuple(table.qualified_name for table in schema.tables)
     if len(description := schema.describe()) <= MAX_DESCRIPTION_CHARS:
         return TableSelection(description, names, ())
     terms = word_weights(question)
-    chosen = rank_tables(schema.tables, question, past_tables)[:MAX_TABLES]
+    chosen = rank_tables(schema.tables, question, confirmed_tables)[:MAX_TABLES]
     shown = tuple(table.qualified_name for table in chosen)
     others = tuple(sorted(set(names) - set(shown)))
     return TableSelection(f"{_describe_tables(chosen, terms)}\n{_list_names(others)}", shown, others)
@@ -79,7 +79,9 @@ def describe_named_tables(schema: Schema, text: str, excluded: Collection[str]) 
     return _describe_tables(tables[:MAX_TABLES], {})
 
 
-def rank_tables(tables: Sequence[SchemaTable], question: str, past_tables: Collection[str] = ()) -> list[SchemaTable]:
+def rank_tables(
+    tables: Sequence[SchemaTable], question: str, confirmed_tables: Collection[str] = ()
+) -> list[SchemaTable]:
     """Sort the tables by their relevance to a question, the most relevant first."""
     nested = (word for word in tokenize(question) if not is_stop_word(word))  # words within words
     terms = {**dict.fromkeys(nested, 0.25), **word_weights(question)}
@@ -93,12 +95,13 @@ def rank_tables(tables: Sequence[SchemaTable], question: str, past_tables: Colle
     for table in tables:
         scores[table.qualified_name] += _value_weight(table, question)
     best = max(scores.values(), default=0.0) or 1.0
-    for name in past_tables:
+    for name in confirmed_tables:
         if name in scores:
             scores[name] += best
     links = _foreign_key_links(tables)
     link_scores = {
-        name: _LINKED_FACTOR * sum(sorted((scores[o] for o in links[name]), reverse=True)[:2]) for name in scores
+        name: _LINKED_FACTOR * sum(sorted((scores[linked] for linked in links[name]), reverse=True)[:2])
+        for name in scores
     }
     order = sorted(
         tables,
@@ -109,18 +112,18 @@ def rank_tables(tables: Sequence[SchemaTable], question: str, past_tables: Colle
         ),
     )
     first = [table.qualified_name for table in order[:_MAX_PATH_ENDS] if scores[table.qualified_name]]
-    between = [name for one, other in combinations(first, 2) for name in _connecting_tables(one, other, links)]
+    between = [name for start, end in combinations(first, 2) for name in _connecting_tables(start, end, links)]
     ranks = {name: rank for rank, name in enumerate(dict.fromkeys([*first, *between]))}
     return sorted(order, key=lambda table: ranks.get(table.qualified_name, len(order)))
 
 
-def _connecting_tables(one: str, other: str, links: Mapping[str, set[str]]) -> list[str]:
+def _connecting_tables(start: str, end: str, links: Mapping[str, set[str]]) -> list[str]:
     """Return the tables between two tables on a shortest path of links; [] if there are more than
     two."""
-    paths = [[one]]
+    paths = [[start]]
     for _ in range(3):
         paths = [[*path, neighbour] for path in paths for neighbour in sorted(links[path[-1]]) if neighbour not in path]
-        if match := next((path for path in paths if path[-1] == other), None):
+        if match := next((path for path in paths if path[-1] == end), None):
             return match[1:-1]
     return []
 
@@ -143,8 +146,8 @@ def _split_identifier(name: str) -> str:
 
 
 def _match_weight(term: str, words: Mapping[str, float]) -> float:
-    """Return the weight of a term in a table: of the same word, else of a word that begins
-    alike."""
+    """Return the weight of a term in a table: that of the same word, else a share of the weight of a
+    similar word (see `_words_match`), else 0."""
     if term in words:
         return words[term]
     return max((_PREFIX_FACTOR * value for word, value in words.items() if _words_match(term, word)), default=0.0)
@@ -177,10 +180,10 @@ def _foreign_key_links(tables: Sequence[SchemaTable]) -> dict[str, set[str]]:
     links: dict[str, set[str]] = {table.qualified_name: set() for table in tables}
     for table in tables:
         for column in table.columns:
-            other = column.reference.rpartition(".")[0]
-            if other in links and other != table.qualified_name:
-                links[table.qualified_name].add(other)
-                links[other].add(table.qualified_name)
+            target = column.reference.rpartition(".")[0]
+            if target in links and target != table.qualified_name:
+                links[table.qualified_name].add(target)
+                links[target].add(table.qualified_name)
     return links
 
 
@@ -212,14 +215,14 @@ def _describe_shortened(table: SchemaTable, max_characters: int, terms: Mapping[
         or any(term in tokenize(_split_identifier(column.name)) for term in terms)
         for column in table.columns
     ]
-    order = sorted(range(len(is_relevant)), key=lambda at: not is_relevant[at])
+    order = sorted(range(len(is_relevant)), key=lambda index: not is_relevant[index])
     shown, remaining = set[int](), max_characters - len(lines[0]) - 40
-    for at in order:
-        remaining -= len(lines[at + 1]) + 1
+    for index in order:
+        remaining -= len(lines[index + 1]) + 1
         if remaining >= 0:
-            shown.add(at)
+            shown.add(index)
     yield lines[0]
-    yield from (lines[at + 1] for at in sorted(shown))
+    yield from (lines[index + 1] for index in sorted(shown))
     yield f"  (columns that are left out here: {len(is_relevant) - len(shown)})"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -100,13 +100,15 @@ class UploadStore:
         """Delete an upload; return whether there was one."""
         existed = self.get(owner, upload_id) is not None
         if _UPLOAD_ID.fullmatch(upload_id):
-            _delete([self.path(owner, upload_id), self._owner_folder(owner) / f"{upload_id}.json"])
+            self.path(owner, upload_id).unlink(missing_ok=True)
+            (self._owner_folder(owner) / f"{upload_id}.json").unlink(missing_ok=True)
         return existed
 
     def clear(self, owner: str) -> int:
         """Delete an owner's folder with all uploads; return how many there were."""
         count = len(self.all(owner))
-        _delete(self._owner_folder(owner).glob("*"))
+        for file in self._owner_folder(owner).glob("*"):
+            file.unlink(missing_ok=True)
         with suppress(OSError):
             self._owner_folder(owner).rmdir()
         return count
@@ -115,9 +117,3 @@ class UploadStore:
 def _hash_file(path: Path) -> str:
     with path.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
-
-
-def _delete(files: Iterable[Path]) -> None:
-    for file in files:
-        with suppress(FileNotFoundError):
-            file.unlink()

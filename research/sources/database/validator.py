@@ -105,11 +105,16 @@ def validate(
         raise parser_refusal(error) from None
 
 
-class SQLiteTextGenerator(SQLiteGenerator):
+class _SQLiteTextGenerator(SQLiteGenerator):
     """SQLite generator that casts to NUMERIC, which keeps whole numbers, in place of REAL, which
     does not."""
 
     TYPE_MAPPING = {**SQLiteGenerator.TYPE_MAPPING, exp.DType.DECIMAL: "NUMERIC"}  # noqa: RUF012
+
+
+def generate_sqlite(tree: exp.Expr) -> str:
+    """Generate the text of a tree for SQLite, as the guard does."""
+    return _SQLiteTextGenerator(dialect="sqlite", comments=False).generate(tree)
 
 
 class _PostgresTextGenerator(PostgresGenerator):
@@ -124,7 +129,7 @@ class _PostgresTextGenerator(PostgresGenerator):
     }
 
 
-_GENERATORS = {"sqlite": SQLiteTextGenerator, "postgres": _PostgresTextGenerator, "duckdb": DuckDBGenerator}
+_GENERATORS = {"sqlite": _SQLiteTextGenerator, "postgres": _PostgresTextGenerator, "duckdb": DuckDBGenerator}
 
 
 class _SQLiteInput(SQLite):
@@ -153,12 +158,13 @@ class _DuckDBInput(DuckDB):
         }
 
 
-def _word_set(text: str) -> set[str]:
+def _normalized_words(text: str) -> set[str]:
+    """Return the words of a text in lower case, without underscores."""
     return set(re.findall(r"\w+", text.lower().replace("_", "")))
 
 
 _COMPARED_TOKENS = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER)
-_DROPPED_WORDS = _word_set(
+_DROPPED_WORDS = _normalized_words(
     "within nulls last both leading trailing symmetric asymmetric zone without value respect only"
 )
 """Words of grammar that the generators write differently, or that state a default."""
@@ -184,6 +190,7 @@ class _Validator:
         self._input_dialect = _INPUT_DIALECTS[dialect]()
 
     def validate(self, sql: str, max_rows: int, row_range: RowRange | None) -> ValidatedQuery:
+        """Check a text, generate it anew, and check the generated text in the same way; see the module."""
         if fenced := _CODE_FENCE.fullmatch(sql):
             sql = fenced[1]
         self._check_size(sql)
@@ -276,9 +283,9 @@ class _Validator:
         )
         with convert_parser_errors():
             written = self._parser.tokenize(generator.generate(tree, copy=False))
-        known = _word_set(" ".join(token.text for token in written)) | _DROPPED_WORDS
+        known = _normalized_words(" ".join(token.text for token in written)) | _DROPPED_WORDS
         for alias in tree.find_all(exp.TableAlias):  # SQLite cannot express these: `rewrite_named_values`
-            known |= _word_set(" ".join(column.name for column in alias.columns))
+            known |= _normalized_words(" ".join(column.name for column in alias.columns))
         tokens = self._parser.tokenize(sql)
         kinds = [None, None, *(token.token_type for token in tokens), None]
         types = self._parser.parser_class.TYPE_TOKENS
@@ -287,8 +294,8 @@ class _Validator:
             is_size = kinds[index - 1] is TokenType.L_PAREN and kinds[index - 2] in types
             if is_call or is_size or token.token_type not in _COMPARED_TOKENS:
                 continue
-            if lost := _word_set(token.text) - known:
-                word = next(word for word in re.findall(r"\w+", token.text) if _word_set(word) & lost)
+            if lost := _normalized_words(token.text) - known:
+                word = next(word for word in re.findall(r"\w+", token.text) if _normalized_words(word) & lost)
                 raise RefusedError(
                     "syntax",
                     f"{word[:60]!r} is not understood here and would be ignored; write it in another way, or without it.",

@@ -51,11 +51,10 @@ class ValueIndex:
         """Return the values of one column that are most similar to a text, the most similar
         first."""
         column_key = (table.lower(), column.lower())
-        index = ValueIndex({})
-        index._columns = {
+        columns = {
             key: values for key, values in self._columns.items() if (key[0].lower(), key[1].lower()) == column_key
         }
-        return tuple(hint.value for hint in index.find_name_hints(text))
+        return tuple(hint.value for hint in _find_similar_values(text, columns))
 
     def find_hints(self, names: Sequence[str]) -> list[ValueHint]:
         """Return hints for each name, the most similar values first; none for a name without
@@ -63,23 +62,27 @@ class ValueIndex:
         hints: list[ValueHint] = []
         for name in dict.fromkeys(name.strip() for name in names):
             if name:
-                hints += self.find_name_hints(name)
+                hints += _find_similar_values(name, self._columns)
         return hints
 
-    def find_name_hints(self, name: str) -> list[ValueHint]:
-        """Return the values that are most similar to a name; only equal ones if there are any."""
-        normalized = normalize_text(name)
-        if not normalized:
-            return []
-        hints: list[ValueHint] = []
-        for (table, column), values in self._columns.items():
-            matches = process.extract(
-                normalized, values, scorer=_similarity, processor=None, limit=MAX_VALUES, score_cutoff=MIN_SIMILARITY
-            )  # for a mapping, each match ends with the key
-            hints += [ValueHint(name, table, column, value, score) for _, score, value in matches]
-        hints.sort(key=lambda hint: (-hint.similarity, len(hint.value), hint.value))
-        exact = [hint for hint in hints if hint.similarity == 100.0]
-        return (exact or hints)[:MAX_VALUES]
+
+def _find_similar_values(name: str, columns: Mapping[tuple[str, str], Mapping[str, str]]) -> list[ValueHint]:
+    """Return the values that are most similar to a name; only equal ones if there are any.
+
+    `columns` maps each table and column to its values, and these to their normalised texts.
+    """
+    normalized = normalize_text(name)
+    if not normalized:
+        return []
+    hints: list[ValueHint] = []
+    for (table, column), values in columns.items():
+        matches = process.extract(
+            normalized, values, scorer=_similarity, processor=None, limit=MAX_VALUES, score_cutoff=MIN_SIMILARITY
+        )  # for a mapping, each match ends with the key
+        hints += [ValueHint(name, table, column, value, score) for _, score, value in matches]
+    hints.sort(key=lambda hint: (-hint.similarity, len(hint.value), hint.value))
+    exact = [hint for hint in hints if hint.similarity == 100.0]
+    return (exact or hints)[:MAX_VALUES]
 
 
 def normalize_text(text: str) -> str:
@@ -87,14 +90,14 @@ def normalize_text(text: str) -> str:
     return re.sub(r"[\s\W_]+", "", to_simplified(unicodedata.normalize("NFKC", text)).lower())
 
 
-def _similarity(one: str, other: str, *, score_cutoff: float | None = None) -> float:
-    """Return the similarity of two names (0 to 100); a common beginning, as of 浙江 and 浙江省, counts
-    much."""
-    if one == other:
+def _similarity(name: str, value: str, *, score_cutoff: float | None = None) -> float:
+    """Return the similarity (0 to 100) of a name and a value, both normalised: 95 if one begins with the
+    other, as of 浙江 and 浙江省, 85 if one contains the other."""
+    if name == value:
         return 100.0
-    short, long = sorted((one, other), key=len)
+    short, long = sorted((name, value), key=len)
     if len(short) > 1 and long.startswith(short):
         return 95.0
     if len(short) > 1 and short in long:
         return 85.0
-    return float(fuzz.ratio(one, other))
+    return float(fuzz.ratio(name, value))

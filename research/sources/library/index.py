@@ -140,6 +140,7 @@ class Library(PassageSearch, DocumentList):
         files: Sequence[tuple[str, bytes]],
         should_read: Callable[[str], bool] = lambda name: True,
     ) -> list[AddResult | PreparedDocument]:
+        """Read files, up to the first one for which `should_read` returns False."""
         out = []
         for name, data in files:
             if not should_read(name):
@@ -150,12 +151,17 @@ class Library(PassageSearch, DocumentList):
         return out
 
     def _store(self, results: Sequence[AddResult | PreparedDocument], owner: str) -> list[AddResult]:
+        """Store the prepared documents of one batch, and record which files were rejected.
+
+        Returns:
+            One result per file, in order.
+        """
         out = []
         if any(isinstance(item, PreparedDocument) for item in results):
             with self._transaction() as connection:
                 for item in results:
                     if isinstance(item, PreparedDocument):
-                        item = item.store(connection, sample=False)
+                        item = item.store(connection, is_sample=False)
                     out.append(item)
                 rejected_files.record_results(connection, owner, out)
             if any(item.pages for item in out):
@@ -198,7 +204,7 @@ class Library(PassageSearch, DocumentList):
 
         def add(job: IngestionJob) -> Iterator[AddResult]:
             can_ocr = self.scan_reader.is_available
-            job.skipped_files = sum(count_unsupported(path, pictures=can_ocr) for path in paths)
+            job.skipped_files = sum(count_unsupported(path, include_pictures=can_ocr) for path in paths)
             files = list(self._expand_folders(paths))
             job.total_files = len(files)
             yield from self.add_paths(files, owner=owner, should_read=job.should_read)
@@ -206,6 +212,7 @@ class Library(PassageSearch, DocumentList):
         return self._start_job(IngestionJob(owner, add))
 
     def _start_job(self, job: IngestionJob) -> IngestionJob:
+        """Start a job, and forget the finished jobs of its owner."""
         with self._jobs_lock:
             self._jobs = [i for i in self._jobs if i.is_active or i.owner != job.owner]
             self._jobs.append(job)
@@ -293,6 +300,10 @@ class Library(PassageSearch, DocumentList):
             self._sync_sample()
 
     def _sync_sample(self) -> None:
+        """Bring the sample documents in the library to those of this version of the package.
+
+        A sample with the name of an own document is left out.
+        """
         files = load_sample_files()
         current = {
             str(name): str(digest) for name, digest in self._db.read("select name, sha256 from document where sample=1")
@@ -309,7 +320,7 @@ class Library(PassageSearch, DocumentList):
             own_names = {row[0] for row in connection.execute("select name from document where sample=0")}
             for item in prepared:
                 if isinstance(item, PreparedDocument) and item.document.name not in own_names:
-                    item.store(connection, sample=True)
+                    item.store(connection, is_sample=True)
 
     # Whole library
 
@@ -342,6 +353,8 @@ class Library(PassageSearch, DocumentList):
 
 
 def _batch_files(files: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+    """Group files into batches, each closed at `MAX_BATCH_DOCUMENTS` files or `MAX_BATCH_BYTES` bytes; the
+    last one may be empty."""
     batch: list[tuple[str, bytes]] = []
     size = 0
     for name, data in files:

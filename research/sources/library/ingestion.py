@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from research.readers.documents import MAX_BYTES, is_accepted
-from research.sources.library.prepare import AddResult
+from research.sources.library.prepare import SUCCESSFUL_OUTCOMES, AddResult
 from research.storage.sqlite_files import StoreError
 
 MAX_FILES = 10_000  # files per job
@@ -50,21 +50,23 @@ class IngestionJob:
 
     @property
     def is_active(self) -> bool:
+        """True until the job has ended."""
         return self.state in ("waiting", "reading")
 
     @property
     def is_stopping(self) -> bool:
+        """True from a call of `cancel` until the job has ended."""
         return self.is_active and self._stop_event.is_set()
 
     @property
     def finished_files(self) -> int:
+        """Number of files with a result, be it a success or a problem."""
         return self.outcomes.total()
 
     @property
     def failed_files(self) -> int:
         """Number of files that could not be added."""
-        succeeded = sum(self.outcomes[outcome] for outcome in ("added", "replaced", "unchanged"))
-        return self.outcomes.total() - succeeded
+        return self.finished_files - sum(self.outcomes[outcome] for outcome in SUCCESSFUL_OUTCOMES)
 
     def start(self, lock: threading.Lock) -> None:
         """Start the background thread; `lock` makes the jobs of a library run one after another."""
@@ -93,6 +95,7 @@ class IngestionJob:
         self.is_dismissed = not self.is_active
 
     def _run(self, lock: threading.Lock) -> None:
+        """Add the files when the jobs before this one have ended, and set the final state."""
         try:
             with lock:
                 if not self._stop_event.is_set():
@@ -183,12 +186,16 @@ def _shorten_part(part: str) -> str:
     return f"{stem[: MAX_NAME_PART_CHARS - len(suffix) - 2]}….{suffix}"
 
 
-def count_unsupported(folder: Path, *, pictures: bool) -> int:
-    """Count the visible files below a folder that have no readable format."""
+def count_unsupported(folder: Path, *, include_pictures: bool) -> int:
+    """Count the visible files below a folder that have no readable format.
+
+    With `include_pictures`, images have one.
+    """
     count = 0
     for _, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         count += sum(
-            not name.startswith((".", "~$")) and not is_accepted(name, include_pictures=pictures) for name in names
+            not name.startswith((".", "~$")) and not is_accepted(name, include_pictures=include_pictures)
+            for name in names
         )
     return count

@@ -134,8 +134,9 @@ class DocumentList:
         rows: list[Any] = self._db.read("select sum(1 - sample), sum(sample) from document indexed by document_listed")
         return int(rows[0][0] or 0), int(rows[0][1] or 0)
 
-    def count_documents(self, sample: bool | None = None) -> DocumentCounts:
-        """Count all documents; count by kind, language and year only those selected by `sample`."""
+    def count_documents(self, is_sample: bool | None = None) -> DocumentCounts:
+        """Count all documents; count by kind, language and year only the samples (`is_sample` True), only
+        own documents (False), or all (None)."""
         rows: list[Any] = self._db.read(
             "select sample, kind, language, coalesce(substr(published, 1, 4), ?), count(*) "
             "from document indexed by document_listed group by 1, 2, 3, 4",
@@ -143,11 +144,11 @@ class DocumentList:
         )
         breakdowns: list[dict[str, int]] = [{}, {}, {}]
         sums = [0, 0]
-        for is_sample, *values, count in rows:
-            sums[is_sample] += count
-            if sample is None or bool(is_sample) == sample:
-                for table, value in zip(breakdowns, values, strict=True):
-                    table[value] = table.get(value, 0) + count
+        for sample, *values, count in rows:
+            sums[sample] += count
+            if is_sample is None or bool(sample) == is_sample:
+                for counts, value in zip(breakdowns, values, strict=True):
+                    counts[value] = counts.get(value, 0) + count
         return DocumentCounts(sums[0], sums[1], *breakdowns)
 
     def find_entry(self, document_id: int) -> DocumentEntry | None:
@@ -186,6 +187,7 @@ class DocumentList:
 
 
 def _build_where(query: DocumentQuery) -> tuple[str, list[object]]:
+    """Build the SQL condition of a document query, with its arguments."""
     parts, args = ["1"], list[object]()
     for word in query.text.split():
         like = "%" + "".join("\\" + c if c in "\\%_" else c for c in word) + "%"

@@ -50,12 +50,12 @@ def candidate_keys(question: str) -> Iterator[str]:
     folded = to_simplified(unicodedata.normalize("NFKC", question))
     for run in re.findall(f"[{HAN_RANGES}·]+", folded):
         for size in range(min(14, len(run)), 1, -1):
-            for at in range(len(run) - size + 1):
-                yield run[at : at + size]
+            for start in range(len(run) - size + 1):
+                yield run[start : start + size]
     words = re.findall(r"[\w'’.&-]+", re.sub(f"[{HAN_RANGES}]+", " ", folded))
     for size in range(min(7, len(words)), 0, -1):
-        for at in range(len(words) - size + 1):
-            key = name_key(" ".join(words[at : at + size]).removesuffix("'s").removesuffix("’s"))
+        for start in range(len(words) - size + 1):
+            key = name_key(" ".join(words[start : start + size]).removesuffix("'s").removesuffix("’s"))
             if len(key) > 1:
                 yield key
 
@@ -78,10 +78,10 @@ def extract_aliases(title: str, text: str) -> list[tuple[str, str]]:
     """Return the distinct pairs of names that a document uses for the same thing."""
     pairs: dict[tuple[str, str], tuple[str, str]] = {}
 
-    def add_pair(a: str, b: str) -> None:
-        keys = (name_key(a), name_key(b))
+    def add_pair(first: str, second: str) -> None:
+        keys = (name_key(first), name_key(second))
         if keys[0] and keys[1] and keys[0] != keys[1]:
-            pairs.setdefault(keys, (a, b))
+            pairs.setdefault(keys, (first, second))
 
     titles = extract_title_names(title)
     for other in titles[1:]:
@@ -90,8 +90,8 @@ def extract_aliases(title: str, text: str) -> list[tuple[str, str]]:
     for line in _split_lines(text):
         named: list[tuple[int, str]] = []
         for match in _BRACKET.finditer(line):
-            left = line[: match.start()].rstrip()
-            name = _find_name_before(left, titles)
+            preceding_text = line[: match.start()].rstrip()
+            name = _find_name_before(preceding_text, titles)
             inside = match.group(1).strip()
             if name and _is_other_script(name, inside):
                 add_pair(name, _LEADING_ARTICLE.sub("", inside))
@@ -108,8 +108,8 @@ def extract_aliases(title: str, text: str) -> list[tuple[str, str]]:
 def _split_lines(text: str) -> Iterator[str]:
     """Yield the lines of a text, long ones in pieces, to keep matching time linear."""
     for line in text.splitlines():
-        for at in range(0, len(line), _MAX_LINE_CHARS):
-            yield line[at : at + _MAX_LINE_CHARS]
+        for start in range(0, len(line), _MAX_LINE_CHARS):
+            yield line[start : start + _MAX_LINE_CHARS]
 
 
 def _find_subject(preceding_text: str, titles: list[str], earlier_names: list[tuple[int, str]]) -> str:
@@ -122,25 +122,27 @@ def _find_subject(preceding_text: str, titles: list[str], earlier_names: list[tu
     return next((t for t in titles if name_key(t) in key), "")
 
 
-def _find_name_before(left: str, titles: list[str]) -> str:
+def _find_name_before(preceding_text: str, titles: list[str]) -> str:
+    """Return the name at the end of a text: one of the titles, a Latin or a Chinese name; "" if there is
+    none."""
     for title in titles:
-        if to_simplified(left).casefold().endswith(to_simplified(title).casefold()):
+        if to_simplified(preceding_text).casefold().endswith(to_simplified(title).casefold()):
             return title
-    if latin := _LATIN_NAME.search(left):
+    if latin := _LATIN_NAME.search(preceding_text):
         return _LEADING_ARTICLE.sub("", latin.group())
-    if han := _HAN_RUN.search(left):
+    if han := _HAN_RUN.search(preceding_text):
         return _trailing_nouns(_CALLED_PREFIX.sub("", han.group()))
     return ""
 
 
-def _trailing_nouns(run: str) -> str:
+def _trailing_nouns(han_run: str) -> str:
     """Return the nouns at the end of a Chinese text: 位于北京的故宫博物院 gives 故宫博物院."""
-    at = len(run)
-    for word, tag in reversed(segment.tag(to_simplified(run))):
+    start = len(han_run)
+    for word, tag in reversed(segment.tag(to_simplified(han_run))):
         if not tag.startswith(("n", "j", "l", "z", "b", "vn", "i")):
             break
-        at -= len(word)
-    name = run[at:]
+        start -= len(word)
+    name = han_run[start:]
     return name if 2 <= len(name) <= 14 else ""
 
 

@@ -150,6 +150,7 @@ class _WorkerProcess:
 
 
 def _parse_result(line: bytes, page: int) -> OCRResult:
+    """Parse a line of the worker; an incomplete one means that its process has ended."""
     if not line.endswith(b"\n"):
         return OCRResult(page, failure="ended")
     message = json.loads(line)

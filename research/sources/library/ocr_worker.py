@@ -150,6 +150,7 @@ def _receive_requests(requests: queue.SimpleQueue[bytes]) -> None:
 
 
 def main() -> None:
+    """Read the file from the standard input, then answer requests for its pages until the input is closed."""
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # library output must not mix with the protocol
     sys.addaudithook(refuse_connections)

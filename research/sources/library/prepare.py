@@ -24,6 +24,7 @@ from research.sources.library.passages import split_passages
 from research.sources.library.trash import NEXT_ID_SQL
 
 OPENING_CHARS = 160  # characters of a document's opening
+SUCCESSFUL_OUTCOMES = ("added", "replaced", "unchanged")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ class AddResult:
 
     @property
     def is_ok(self) -> bool:
-        return self.outcome in ("added", "replaced", "unchanged")
+        """True if the library has the file."""
+        return self.outcome in SUCCESSFUL_OUTCOMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class PreparedDocument:
     aliases: list[tuple[str, str]]
     data: bytes = b""
 
-    def store(self, connection: sqlite3.Connection, *, sample: bool) -> AddResult:
+    def store(self, connection: sqlite3.Connection, *, is_sample: bool) -> AddResult:
         """Insert the document, replacing one of the same name."""
         doc = self.document
         replaced = connection.execute("delete from document where name=?", (doc.name,)).rowcount
@@ -76,7 +78,7 @@ class PreparedDocument:
             f"kind, passages, characters, text) values({NEXT_ID_SQL},?,?,?,?,?,?,?,?,?,?,?,?)",
             (
                 doc.name, doc.sha256, doc.title, doc.url,
-                doc.published.isoformat() if doc.published else None, doc.language, int(sample),
+                doc.published.isoformat() if doc.published else None, doc.language, int(is_sample),
                 datetime.now(UTC).isoformat(), document_kind(doc.name), len(self.passages),
                 len(doc.text), doc.text,
             ),
@@ -124,7 +126,7 @@ def prepare_document(
     if hashlib.sha256(data).hexdigest() == known_digest:
         return AddResult(name, "unchanged")
     try:
-        document = reader(name, data, scans=keep_scans)
+        document = reader(name, data, allow_scans=keep_scans)
     except UnreadableFileError as error:
         return AddResult(name, error.problem, 0, str(error), error.limit, error.pages)
     text = document.text

@@ -33,6 +33,7 @@ def reindex(connection: sqlite3.Connection) -> None:
 
 
 def _reindex_document(connection: sqlite3.Connection, table_prefix: str, document_id: int) -> None:
+    """Extract the words and names of one document anew, unless it has no traditional characters."""
     title, text = connection.execute(
         f"select title, text from {table_prefix}document where id=?", (document_id,)
     ).fetchone()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from datetime import UTC, datetime
 
 from research.citations.registry import evidence_id
@@ -31,39 +32,44 @@ class LibraryRetriever:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         *,
         notebooks: Callable[[str], Mapping[str, Sequence[str]]] = lambda owner: {},
-        owner: str = "",
-        notebook: str = "",
     ) -> None:
-        """Create a retriever.
+        """Create a retriever that searches the whole library, for no owner.
 
-        `notebooks` returns an owner's notebooks as names of documents. With `notebook`, only the
-        documents of that notebook are searched.
+        `notebooks` returns the notebooks of an owner by name, each as names of its documents.
+        `max_passages` limits the passages of a search.
         """
         self._library = library
         self._max_passages = max_passages
         self._clock = clock
-        self._notebooks, self._owner, self._notebook = notebooks, owner, notebook
+        self._notebooks = notebooks
+        self._owner = ""
+        self._notebook = ""  # name of the notebook to search; "" is the whole library
 
     def for_owner(self, owner: str) -> LibraryRetriever:
         """Return a copy for the runs of an owner."""
-        return self._copy(owner, self._notebook)
+        other = copy(self)
+        other._owner = owner
+        return other
 
     def select(self, name: str) -> LibraryRetriever:
         """Return a copy limited to one of the owner's notebooks; "" is the whole library."""
-        return self._copy(self._owner, name)
-
-    def _copy(self, owner: str, notebook: str) -> LibraryRetriever:
-        return LibraryRetriever(
-            self._library, self._max_passages, self._clock, notebooks=self._notebooks, owner=owner, notebook=notebook
-        )
+        other = copy(self)
+        other._notebook = name
+        return other
 
     def readiness(self) -> Readiness:
+        """Return the state of the source: live with own documents, sample or missing without."""
         own_count, sample_count = self._library.count_by_origin()
         if own_count:
             return Readiness(state="live", detail=f"{own_count}")
         return Readiness(state="sample" if sample_count else "missing", detail=f"{sample_count}")
 
     async def search(self, task: Task, emit: EventEmitter) -> Finding:
+        """Search the documents for the query of a task.
+
+        Raises:
+            ServiceError: the notebook does not exist any more.
+        """
         started, clock = self._clock(), time.monotonic()
         hits: list[SearchHit] = []
         reason: FailureReason = "empty"
@@ -91,6 +97,7 @@ class LibraryRetriever:
 
 
 def _to_evidence(hits: list[SearchHit], retrieved: datetime) -> tuple[Evidence, ...]:
+    """Group hits by document: each document becomes one piece of evidence with its passages."""
     evidence_by_id: dict[str, Evidence] = {}
     for hit in hits:
         url = "" if hit.is_sample else hit.url  # samples were written for this program

@@ -23,10 +23,10 @@ OpenTransaction = Callable[[], AbstractContextManager[Connection]]
 
 
 class ScanReader:
-    """Reads the queued pages of one library.
+    """Reader of the queued pages of one library, on a background thread.
 
-    In state `elsewhere`, another process of the data folder reads; this one takes over when that
-    ends. `document_id` and `page` are being read.
+    In state `elsewhere`, another process with the same data folder reads them, and this one takes over
+    when that process ends. `document_id` and `page` are those of the page that is read now, else 0.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class ScanReader:
         self.document_id = self.page = 0
         self.error: StoreError | None = None
         self._db, self._open_transaction, self.engine_factory = db, open_transaction, engine_factory
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # held while the thread is started or stopped
         self._stop_event = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -47,18 +47,20 @@ class ScanReader:
 
     @property
     def is_active(self) -> bool:
+        """True while the background thread runs, also in state `elsewhere`."""
         return self._thread is not None and self._thread.is_alive()
 
     @property
     def is_stopping(self) -> bool:
+        """True from a call of `stop` until the thread has ended."""
         return self.is_active and self._stop_event.is_set()
 
     def start(self) -> None:
         """Start reading the queued pages, if there are any and an engine is available."""
         with self._lock:
-            if not self.is_available or (self.is_active and not self._stop_event.is_set()) or not self._has_jobs():
+            if not self.is_available or (self.is_active and not self.is_stopping) or not scans.next_job(self._db):
                 return
-            self._stop_and_wait()
+            self.stop_and_wait()
             self._stop_event, self.error = threading.Event(), None
             # A daemon thread may be cut off at exit: every stored page is complete at any time.
             self._thread = threading.Thread(
@@ -73,21 +75,14 @@ class ScanReader:
     def stop_and_wait(self, timeout_seconds: float = 20.0) -> None:
         """Stop, and wait until the thread has finished or the timeout has passed."""
         with self._lock:
-            self._stop_and_wait(timeout_seconds)
-
-    def _stop_and_wait(self, timeout_seconds: float = 20.0) -> None:
-        self._stop_event.set()
-        if self._thread is not None:
-            self._thread.join(timeout_seconds)
+            self.stop()
+            self.wait(timeout_seconds)
 
     def wait(self, seconds: float) -> bool:
         """Wait up to `seconds` and return True if the reader is idle."""
         if self._thread is not None:
             self._thread.join(seconds)
         return not self.is_active
-
-    def _has_jobs(self) -> bool:
-        return scans.next_job(self._db) is not None
 
     def _run(self, stop_event: threading.Event) -> None:
         try:
@@ -120,7 +115,14 @@ class ScanReader:
 
 @contextmanager
 def _process_lock(path: Path, stop_event: threading.Event, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Hold a lock that only one process of a data folder has at a time; the others wait."""
+    """Hold a lock that only one process with the same data folder has at a time.
+
+    While another process has it, call `on_wait` twice a second. Once `stop_event` is set, go on without
+    the lock.
+
+    Raises:
+        StoreError: the file of the lock cannot be created.
+    """
     try:
         import fcntl
     except ImportError:  # without locks two processes may read the same page: wasteful but harmless

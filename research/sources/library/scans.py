@@ -20,6 +20,8 @@ from research.sources.library.passages import split_passages
 from research.sources.library.prepare import build_name_rows, build_passage_rows, opening_line
 from research.storage.sqlite_files import SQLiteFile
 
+LANGUAGE_SAMPLE_CHARS = 10_000  # characters used to detect the language
+
 
 @dataclass(frozen=True, slots=True)
 class Scan:
@@ -158,9 +160,6 @@ def _insert_page_text(
         "(select count(*) from passage where document=?2), language=?3 where id=?2",
         (document_text, document_id, detect_language(document_text[:LANGUAGE_SAMPLE_CHARS])),
     )
-
-
-LANGUAGE_SAMPLE_CHARS = 10_000  # characters used to detect the language
 
 
 def retry_failed_pages(connection: sqlite3.Connection, document_id: int) -> None:

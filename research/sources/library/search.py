@@ -65,13 +65,13 @@ class PassageSearch:
         *,
         subject: Sequence[str] = (),
         limit: int = 8,
-        sample: bool | None = None,
+        is_sample: bool | None = None,
         names: Collection[str] | None = None,
     ) -> list[SearchHit]:
         """Return passages by relevance, best first.
 
         With `subject`, each passage must mention one of these names: the passage, its titles or its
-        document's opening must contain all words of the name. `sample` limits the search to samples
+        document's opening must contain all words of the name. `is_sample` limits the search to samples
         (True) or own documents (False), `names` to documents of these names.
         """
         match = self._build_match(query, subject)
@@ -92,7 +92,7 @@ class PassageSearch:
             "order by rank limit ?3) found "
             "join passage p on p.id = found.id join document d on d.id = p.document "
             "order by found.rank, p.id",
-            (match, None if sample is None else int(sample), limit, names_json),
+            (match, None if is_sample is None else int(is_sample), limit, names_json),
         )
         return [
             SearchHit(
@@ -108,6 +108,8 @@ class PassageSearch:
         return list(dict.fromkeys(hit.title or hit.name for hit in hits))[:3]
 
     def _build_match(self, query: str, subject: Sequence[str]) -> str:
+        """Build the full-text expression for a query and its subject; "" if there is nothing to
+        search for."""
         subject = [name for name in subject if name.strip()]
         names = [_all_words_query(remove_stop_words(tokenize(name)) or content_characters(name)) for name in subject]
         names = list(dict.fromkeys(name for name in names if name))
@@ -168,6 +170,7 @@ class PassageSearch:
         return math.log(1 + self._count_passages() / (1 + self.frequency(token)))
 
     def _count_passages(self) -> int:
+        """Return the number of passages, and discard the cached statistics if the library has changed."""
         generation = int(self._db.read_value("select value from meta where key='generation'", default=0))
         with self._statistics_lock:
             if generation == self._generation:
@@ -190,8 +193,8 @@ class PassageSearch:
         if not keys:
             return []
         names: set[str] = set()
-        for at in range(0, len(keys), 500):
-            batch = keys[at : at + 500]
+        for start in range(0, len(keys), 500):
+            batch = keys[start : start + 500]
             marks = ",".join("?" * len(batch))
             for table in ("name", "alias"):
                 names |= {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from research import data
 from research.agent.extractive.greetings import is_greeting
 from research.agent.extractive.reasoner import ExtractiveReasoner
 from research.agent.reasoner import ReasonerInput
@@ -13,16 +14,8 @@ from research.core.records import Draft, Language, Question, RunOptions, Span
 from research.sources.library.index import Library
 from tests.tables import each_row
 
-GREETINGS = {
-    "zh": ["你好", "您好", "你好吗", "在吗", "早上好", "晚上好", "谢谢", "多谢", "谢谢你", "再见", "测试"],
-    "en": [
-        "hello", "hi", "hey", "hello there", "good morning", "good afternoon", "good evening", "thanks",
-        "thank you", "how are you", "bye", "goodbye", "test",
-    ],
-}  # fmt: skip
 
-
-@each_row("text", [*GREETINGS["zh"], *GREETINGS["en"], "你好！", "Hello, there!", "  THANKS… "])
+@each_row("text", [*data.lines("greetings.txt"), "你好！", "Hello, there!", "  THANKS… "])
 def test_a_greeting_is_recognised_in_any_case_and_punctuation(text: str) -> None:
     assert is_greeting(text)
 

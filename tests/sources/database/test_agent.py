@@ -52,7 +52,7 @@ class Scripted:
         self.tries.append(list(tries))
         return Statement(sql=self.statements[min(len(tries), len(self.statements) - 1)])
 
-    async def supplement(
+    async def write_supplement(
         self, question: str, rows: QueryResult, lacking: Sequence[str], hints: Sequence[str], say: EventEmitter
     ) -> Statement:
         return Statement(sql=self.supplements.pop(0) if self.supplements else "")
@@ -77,7 +77,7 @@ class Failing(Scripted):
             raise ServiceError("timeout", "no reply in time", hint="model")
         return await super().write(question, hints, tries, say)
 
-    async def supplement(
+    async def write_supplement(
         self, question: str, rows: QueryResult, lacking: Sequence[str], hints: Sequence[str], say: EventEmitter
     ) -> Statement:
         raise ServiceError("quota", "the allowance is used up")

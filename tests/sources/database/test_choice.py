@@ -176,7 +176,7 @@ def test_a_table_with_very_many_columns_is_cut_and_keeps_what_is_asked_for() -> 
 
 
 def test_tables_of_statements_that_were_right_and_what_is_tied_to_them_go_first() -> None:
-    first = [t.name for t in rank_tables(COMPANY.tables, "quux", past_tables=("fuel_receipts",))[:3]]
+    first = [t.name for t in rank_tables(COMPANY.tables, "quux", confirmed_tables=("fuel_receipts",))[:3]]
     assert first[0] == "fuel_receipts" and "vehicles" in first
     between = {t.name for t in rank_tables(COMPANY.tables, "warehouses and product categories")[:MAX_TABLES]}
     assert "products" in between and between & {"stock_levels", "stock_movements"}

@@ -104,8 +104,7 @@ async def shop(folder: Path) -> DatabaseRetriever:
             insert into sale values (7,1,5.5),(7,1,6.5),(7,2,1.0),(8,3,2.0);
             """
         )
-    desk = DatabaseService(f"sqlite:///{path}", folder)
-    return DatabaseRetriever(desk, title="shop")
+    return DatabaseRetriever(DatabaseService(f"sqlite:///{path}", folder, title="shop"))
 
 
 async def run(source: DatabaseRetriever, sql: str) -> Finding:
@@ -159,7 +158,7 @@ async def test_a_name_in_the_answer_is_no_markdown(tmp_path: Path) -> None:
         db.execute("create table goods(id integer primary key, name text)")
         db.execute("insert into goods values(1, ?)", (evil,))
         db.commit()
-    source = DatabaseRetriever(DatabaseService(f"sqlite:///{path}", tmp_path), title="shop")
+    source = DatabaseRetriever(DatabaseService(f"sqlite:///{path}", tmp_path, title="shop"))
     task = Task(id="1", source="database", query="SELECT id, name FROM goods", tool="sql")
     (span,) = (await source.search(task, ignore_event)).summary
     tokens = MarkdownIt("commonmark").parseInline(span.text)[0].children or []

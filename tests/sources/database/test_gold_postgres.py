@@ -16,7 +16,7 @@ from sqlglot.errors import ParseError
 from research.sources.database.engines import Database, open_database
 from research.sources.database.postgres import PostgreSQL
 from research.sources.database.results import ExecutionError, ExecutionResult, ResultLimits, Value
-from research.sources.database.shipped_database import build_database
+from research.sources.database.shipped_database import build_database, read_sheets
 from research.sources.database.shipped_tables import TABLES
 from tests.servers.postgres import Cluster, lacking, lacks_postgis
 from tests.sources.database.scenic import TABLES as SCENIC
@@ -75,7 +75,7 @@ def create(cluster: Cluster, name: str) -> None:
 @pytest.fixture(scope="module")
 def sheets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("sights") / "sights.db"
-    build_database(path)
+    build_database(path, read_sheets())
     return path
 
 

@@ -15,7 +15,7 @@ from research.sources.database.distance import distance_km
 from research.sources.database.engines import Database, open_database
 from research.sources.database.refusals import RefusedError
 from research.sources.database.results import ResultLimits
-from research.sources.database.shipped_database import build_database
+from research.sources.database.shipped_database import build_database, read_sheets
 from research.sources.database.shipped_tables import TABLES
 from tests.servers.postgres import Cluster
 from tests.sources.database.scenic import cases
@@ -26,7 +26,7 @@ MANY = ResultLimits(max_rows=2_000)
 @pytest.fixture(scope="module")
 def sights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("sights") / "sights.db"
-    build_database(path)
+    build_database(path, read_sheets())
     return path
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from research.core.coordinates import Point, distance_metres, to_gcj02
-from research.sources.database.shipped_database import SheetError, build_database, ensure_shipped_database
+from research.sources.database.shipped_database import SheetError, build_database, ensure_shipped_database, read_sheets
 from research.sources.database.shipped_tables import PROVINCES, TABLES, column_comments
 from research.storage.sqlite_files import StoreError
 
@@ -24,7 +24,7 @@ MUNICIPALITIES = {"北京市", "天津市", "上海市", "重庆市"}
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
     path = tmp_path_factory.mktemp("sights") / "sights.db"
-    build_database(path)
+    build_database(path, read_sheets())
     with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
         connection.row_factory = sqlite3.Row
         yield connection
@@ -185,8 +185,8 @@ def test_indexes_serve_the_usual_filters(database: sqlite3.Connection) -> None:
 
 
 def test_the_same_sheets_make_the_same_file(tmp_path: Path) -> None:
-    build_database(tmp_path / "one.db")
-    build_database(tmp_path / "deeper" / "two.db", SHEETS)
+    build_database(tmp_path / "one.db", read_sheets())
+    build_database(tmp_path / "deeper" / "two.db", read_sheets(SHEETS))
     assert (tmp_path / "one.db").read_bytes() == (tmp_path / "deeper" / "two.db").read_bytes()
 
 
@@ -246,7 +246,7 @@ def test_a_damaged_sheet_is_named_with_its_cell(
 ) -> None:
     change(sheets, table, how)
     with pytest.raises(SheetError) as error:
-        build_database(tmp_path / "out" / "sights.db", sheets)
+        build_database(tmp_path / "out" / "sights.db", read_sheets(sheets))
     assert str(error.value).startswith(f"{table}.csv")
     assert said in str(error.value)
     assert not (tmp_path / "out").exists()
@@ -267,27 +267,27 @@ def test_a_file_that_is_no_sheet_is_said_so(sheets: Path, tmp_path: Path, conten
     else:
         (sheets / "a_sight.csv").write_bytes(content)
     with pytest.raises(SheetError, match=said):
-        build_database(tmp_path / "sights.db", sheets)
+        build_database(tmp_path / "sights.db", read_sheets(sheets))
 
 
 def test_a_row_with_a_comma_too_many_is_said_so(sheets: Path, tmp_path: Path) -> None:
     text = (sheets / "a_sight.csv").read_text(encoding="utf-8")
     (sheets / "a_sight.csv").write_text(text.rstrip("\n") + ",\n", encoding="utf-8")
     with pytest.raises(SheetError, match=r"line 359 has 12 cells; the header has 11"):
-        build_database(tmp_path / "sights.db", sheets)
+        build_database(tmp_path / "sights.db", read_sheets(sheets))
 
 
 def test_a_failed_build_leaves_the_file_from_before(sheets: Path, tmp_path: Path) -> None:
-    build_database(tmp_path / "sights.db", sheets)
+    build_database(tmp_path / "sights.db", read_sheets(sheets))
     before = (tmp_path / "sights.db").read_bytes()
     change(sheets, "tourist_spot", lambda r: r[0].update(gid="9999"))
     with pytest.raises(SheetError):
-        build_database(tmp_path / "sights.db", sheets)
+        build_database(tmp_path / "sights.db", read_sheets(sheets))
     assert (tmp_path / "sights.db").read_bytes() == before
 
 
 def test_dashes_become_null_and_prices_keep_their_fractions(sheets: Path, tmp_path: Path) -> None:
     change(sheets, "tourist_spot", lambda r: (r[0].update(season="--", ticket_cny="62.5"),))
-    build_database(tmp_path / "sights.db", sheets)
+    build_database(tmp_path / "sights.db", read_sheets(sheets))
     with closing(sqlite3.connect(tmp_path / "sights.db")) as connection:
         assert rows(connection, "select season, ticket_cny from tourist_spot where id = 1") == [(None, 62.5)]  # fmt: skip

@@ -52,7 +52,7 @@ async def test_everything_from_outside_is_fenced_and_shortened() -> None:
     rows = QueryResult(sql="", names=("gid", ORDER), rows=((1, None), (2, ORDER)))
     await asking.analyse(f"q {ORDER[:99]}", ignore_event)
     await asking.write("q", [ORDER], [("SELECT 1", ORDER)], ignore_event)
-    await asking.supplement("q", rows, [ORDER], [], ignore_event)
+    await asking.write_supplement("q", rows, [ORDER], [], ignore_event)
     assert len(chat.prompts) == 3
     for prompt in chat.prompts:
         assert "SYSTEM:" in prompt.user
@@ -97,7 +97,7 @@ async def test_tables_that_are_not_described_are_as_soon_as_they_are_named() -> 
     asking = SQLWriter(chat, "sqlite", "a\n  id", describe_more=more)
     await asking.analyse("q", ignore_event)
     await asking.write("q", [], [("SELECT x FROM c", "no column x")], ignore_event)
-    await asking.supplement("q", QueryResult(sql="", names=("a",), rows=((None,),)), ["a"], [], ignore_event)
+    await asking.write_supplement("q", QueryResult(sql="", names=("a",), rows=((None,),)), ["a"], [], ignore_event)
     analyse, write, supplement = (prompt.user for prompt in chat.prompts)
     assert "described" not in analyse and '"tables"' in chat.prompts[0].system
     assert "b\n  described" in write and "c\n  described" in write

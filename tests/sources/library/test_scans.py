@@ -339,7 +339,7 @@ def bomb() -> bytes:
 )
 def test_pictures_that_cannot_be_taken_say_why(name: str, make: Callable[[], bytes], why: tuple[str, str]) -> None:
     with pytest.raises(UnreadableFileError) as caught:
-        read_document(name, make(), scans=True)
+        read_document(name, make(), allow_scans=True)
     assert (caught.value.problem, caught.value.limit) == why
 
 

@@ -134,8 +134,6 @@ step-checked =
     } judged, { $mended } changed
 step-again = { $what }: { $why }, retrying in { $wait }
 step-queued = { $what }: queued under Sightline's own rate limits ({ $n })
-step-unthinking = { $what } does not support thinking level { $level }; sent without it
-step-undercounted = { $what } counted only { $n } tokens of a longer prompt; it may not have read all the material
 step-unsaved = The report could not be saved as a file: { $why }
 step-unreadable = Part of the answer of { $what } could not be read and was left out: { $parts }
 why-synonyms = synonyms

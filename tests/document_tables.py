@@ -1,6 +1,7 @@
-"""The tables of docs/settings.md, generated from the declarations of the settings and of the providers.
+"""The tables of docs/settings.md and docs/exports.md, generated from the declarations of the settings, the
+providers and the export formats.
 
-`python -m tests.settings_table` brings them up to date; the text around them stays as it is.
+`python -m tests.document_tables` brings them up to date; the text around them stays as it is.
 """
 
 from __future__ import annotations
@@ -13,11 +14,22 @@ from pathlib import Path
 from research.core import settings
 from research.core.providers import search_services, shipped_providers
 from research.core.settings.declaration import SettingField, declared_fields
+from research.export.formats import EXPORT_FORMATS, Content
 
-FILE = Path(__file__).resolve().parent.parent / "docs" / "settings.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
 BEGIN, END = "<!-- settings -->\n", "<!-- end of settings -->"
 SEARCHES, SEARCHES_END = "<!-- searches -->\n", "<!-- end of searches -->"
+FORMATS, FORMATS_END = "<!-- formats -->\n", "<!-- end of formats -->"
 SERVERS, SERVERS_END = "<!-- providers -->\n", "<!-- end of providers -->"
+CONTENTS: dict[Content, str] = {
+    "report": "the report",
+    "sources": "its sources",
+    "places": "places and routes",
+    "answer tables": "tables of an answer",
+    "table": "a table that was asked for",
+    "rows": "rows of a database, a file for each result",
+    "everything": "all of it",
+}
 Row = tuple[str, str, str, str, str]  # setting, default, values, page, meaning
 
 
@@ -69,10 +81,24 @@ def settings_table() -> list[str]:
 
 
 def written(text: str) -> str:
-    """The document with its tables as the code has them."""
+    """docs/settings.md with its tables as the code has them."""
     text = _between(text, SERVERS, SERVERS_END, servers())
     text = _between(text, SEARCHES, SEARCHES_END, web_searches())
     return _between(text, BEGIN, END, settings_table())
+
+
+def with_formats(text: str) -> str:
+    """docs/exports.md with its table as the code has it."""
+    return _between(text, FORMATS, FORMATS_END, formats_table())
+
+
+def formats_table() -> list[str]:
+    """The table of the export formats, a row for each content."""
+    lines = ["| what | formats, by the end of the file name |", "|---|---|"]
+    for content, described in CONTENTS.items():
+        formats = [f"{one.label.en} `{one.suffix}`" for one in EXPORT_FORMATS if one.content == content]
+        lines.append(f"| {described} | {', '.join(formats)} |")
+    return lines
 
 
 def servers() -> list[str]:
@@ -100,7 +126,9 @@ def _between(text: str, begin: str, end: str, lines: list[str]) -> str:
 
 
 def main() -> int:
-    FILE.write_text(written(FILE.read_text(encoding="utf-8")), encoding="utf-8")
+    for name, update in (("settings.md", written), ("exports.md", with_formats)):
+        file = DOCS / name
+        file.write_text(update(file.read_text(encoding="utf-8")), encoding="utf-8")
     return 0
 
 
