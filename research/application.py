@@ -41,7 +41,7 @@ from research.core.settings import CONNECTION_SETTINGS, SettingError, Settings
 from research.core.text.tokenizer import detect_language
 from research.runtime.estimate import MAX_EARLIER_RUNS, FinishedRun, ModelSetup, estimate_run, estimate_table
 from research.runtime.local_run_manager import LocalRunManager
-from research.runtime.model_roles import ModelRole, model_table
+from research.runtime.model_roles import ModelRole, list_model_roles
 from research.runtime.owner_services import OwnerServices
 from research.runtime.place_search import PlaceSearch
 from research.runtime.report_files import describe_write_error
@@ -104,7 +104,7 @@ class Application:
             settings.data_dir / "exports",
             services.store,
             services.library,
-            lambda owner: [each.model_dump(mode="json") for each in services.uploads.all(owner)],
+            lambda owner: [upload.model_dump(mode="json") for upload in services.uploads.all(owner)],
             services.descriptions.all,
         )
 
@@ -124,7 +124,8 @@ class Application:
     def services_for(self, owner: str = "local") -> Services:
         """Return the settings, models and sources of an owner's runs, with the owner's choices and keys.
 
-        They are for inspection: code that calls a service uses the methods of this class.
+        Only read settings and states from them: they may be closed at any time. To call a service,
+        use the methods of this class, which keep it open.
         """
         return self.owner_services.services(owner)
 
@@ -246,8 +247,8 @@ class Application:
     def restore_report(self, path: Path, *, owner: str = "local", save_folder: Path | None = None) -> Run:
         """Create a run from the saved state of a report, to be continued with `runs.resume`.
 
-        Neither method repeats a search of the state or pays for one of its steps again. The run gets
-        a new id if its own is taken.
+        Searches and steps in the state are not repeated. The run gets a new id if a run with its own
+        id exists.
 
         Raises:
             OSError: the file cannot be read.
@@ -262,7 +263,8 @@ class Application:
     def saved_report(self, run_id: str, *, owner: str = "local") -> tuple[Path | None, str]:
         """Return the path of a finished run's saved report, or the reason why saving it failed.
 
-        A report that should be in a folder but was written by another process is saved now.
+        A report that should be in a folder but was written by another process is saved now. Without
+        a folder, the result is None and "".
         """
         events = self.runs.events(run_id, owner=owner)
         saved_events = [event.data for event in events if isinstance(event.data, ReportSaved)]
@@ -285,11 +287,11 @@ class Application:
         return {name: source.readiness() for name, source in self.services_for(owner).sources.items()}
 
     def model_roles(self, *, owner: str = "local") -> Sequence[ModelRole]:
-        """Return the model of each role for an owner, with its limitations and price.
+        """Return the model of each role for an owner, with its price and the setting it is missing.
 
         Without models it is empty.
         """
-        return model_table(self.services_for(owner), utc_now().date())
+        return list_model_roles(self.services_for(owner), utc_now().date())
 
     def warm(self) -> None:
         """Prepare everything that the first question would have to wait for.
@@ -312,13 +314,13 @@ class Application:
         return [*checks, *self.runs.run_on_loop(self.runs.check_connection())]
 
     def check_key(
-        self, name: str, *, typed_values: Mapping[str, str] | None = None, owner: str = "local"
+        self, name: str, *, entered_values: Mapping[str, str] | None = None, owner: str = "local"
     ) -> ConnectionCheck:
         """Test a key or an address, given by the name of its setting.
 
-        Values in `typed_values` take precedence over the owner's stored ones. Models are tested at no
-        cost, searches and the map with one request. Only whether the service refused the key is
-        recorded.
+        `entered_values` are values that are not saved yet, by the names of their settings; they take
+        precedence over the owner's stored ones. Models are tested at no cost, searches and the map
+        with one request. It is recorded whether the service accepted or refused the key.
 
         Raises:
             SettingError: a typed value is not a valid key or address.
@@ -326,7 +328,7 @@ class Application:
         """
         if name not in CONNECTION_SETTINGS:
             raise ValueError(f"{name} is no key that can be tested.")
-        settings, problems = self.preferences.settings_with_keys(typed_values or {}, owner=owner)
+        settings, problems = self.preferences.settings_with_keys(entered_values or {}, owner=owner)
         if problem := problems.get(name):
             raise SettingError(problem)
         with self.owner_services.open_services(owner) as (services, _):
@@ -344,10 +346,11 @@ class Application:
         """Compare the default models and an owner's chosen ones with a list of Gemini's models.
 
         Args:
-            listing: JSON of a provider, or one name a line; by default Gemini's own list is read.
+            listing: JSON of a provider, or one name a line; by default Gemini's own list is read. If
+                that fails, the result has a failure.
 
         Raises:
-            ValueError: The text has no names of models.
+            ValueError: the listing has no names of models.
         """
         from research.models.model_names import ModelComparison, compare_names, parse_listing
         from research.models.roles import DEFAULT_MODELS, role_models
@@ -355,7 +358,7 @@ class Application:
 
         settings = self.services_for(owner).settings
         used = [(name, f"default of {role}") for role, name in DEFAULT_MODELS.items()]
-        used += [(s.name, s.setting) for s in role_models(settings).values() if s.provider == "gemini"]
+        used += [(spec.name, spec.setting) for spec in role_models(settings).values() if spec.provider == "gemini"]
         try:
             names = self.runs.run_on_loop(list_models(settings)) if listing is None else parse_listing(listing)
         except ServiceError as error:
@@ -369,7 +372,7 @@ class Application:
         return usage_by_day(self.store, owner, since, time_zone)
 
     def storage_usage(self) -> Sequence[StorageUsage]:
-        """Return the kind, location and size of everything stored, for all owners."""
+        """Return the kind, the location and the size in bytes of everything stored, for all owners."""
         counts = self.library.count_documents()
         documents = counts.own_count + counts.sample_count
         remote = bool(self.settings.runs_url)

@@ -329,7 +329,7 @@ def test_every_command_of_the_documents_is_one() -> None:
             words = shlex.split(re.split(r" (?:&&|<|>) |  # ", f"{line} ")[0], comments=True)
             if words in ([], ["--help"]) or "--help" in words:
                 continue
-            assert cli.parse_arguments(words).act, (document, line)
+            assert cli.parse_arguments(words).execute, (document, line)
             given.add(words[0])
         for module in re.findall(r"python -m ((?:research|tests)(?:\.\w+)+)", text):
             assert importlib.util.find_spec(module), (document, module)

@@ -85,17 +85,17 @@ def list_formats(report: Report, cited: CitedAnswer | None) -> Iterator[Download
     """Yield the formats of a run in the order in which they are offered."""
     language, settings = current_language(), get_application().services_for(current_owner()).settings
     files = [file for file in list_exports(report, cited) if _is_offered(file, report, cited)]
-    part_counts = Counter(file.format.key for file in files)
+    file_counts = Counter(file.format.key for file in files)
     for file in files:
         export_format = file.format
-        options = ExportOptions.from_settings(settings, language=language, part=file.part)
+        options = ExportOptions.from_settings(settings, language=language, table_number=file.table_number)
         label = export_format.label.in_language(language)
         short_label = (export_format.short_label or export_format.label).in_language(language)
         group = _GROUP_BY_CONTENT.get(export_format.content, export_format.content)
         yield DownloadFormat(
-            f"{export_format.key}_{file.part}" if file.part else export_format.key,
+            f"{export_format.key}_{file.table_number}" if file.table_number else export_format.key,
             group,
-            f"{label} {file.part}" if part_counts[export_format.key] > 1 else label,
+            f"{label} {file.table_number}" if file_counts[export_format.key] > 1 else label,
             t("download.now", format=short_label),
             f".{file.suffix}",
             export_format.mime,

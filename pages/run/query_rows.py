@@ -340,14 +340,14 @@ def _row_formats() -> dict[str, ExportFormat]:
     return {item.suffix.rpartition(".")[2]: item for item in EXPORT_FORMATS if item.content == "rows"}
 
 
-def _draw_row_downloads(report: Report, part: int, file_stem: str, key: str) -> None:
+def _draw_row_downloads(report: Report, table_number: int, file_stem: str, key: str) -> None:
     """Draw a download button for each file format of a result.
 
     Only the workbook has localised headings; the other formats, meant for programs, keep the names
     of the database.
     """
     language, settings = current_language(), get_application().services_for(current_owner()).settings
-    options = ExportOptions.from_settings(settings, language=language, part=part)
+    options = ExportOptions.from_settings(settings, language=language, table_number=table_number)
     cited = number_report_answer(report)
     with st.container(horizontal=True, vertical_alignment="center"):
         for suffix, export_format in _row_formats().items():

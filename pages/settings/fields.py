@@ -98,7 +98,7 @@ class SectionFields:
         services = get_application().services_for(owner)
         self.choices = {choice.name: choice for choice in get_application().preferences.choices(owner=owner)}
         self._sources, self._outlets = list(services.sources), services.settings.known_outlets
-        self._model_names = {setting: spec for _, setting, spec, _ in services.model_table()}
+        self._model_names = {setting: spec for _, setting, spec, _ in services.role_table()}
         self._draw_by_kind: dict[str, Callable[[str], object]] = {
             "whole": self._draw_number,
             "number": self._draw_number,

@@ -160,7 +160,7 @@ def draw_key_test(status: KeyStatus, names: Sequence[str]) -> None:
         return
     try:
         with st.spinner(t("settings.testing")):
-            check = get_application().check_key(status.name, typed_values=typed, owner=current_owner())
+            check = get_application().check_key(status.name, entered_values=typed, owner=current_owner())
     except SettingError:
         st.error(t(_problem_message_key(status.name)))
         return

@@ -101,8 +101,8 @@ def draw_models(fields: SectionFields) -> None:
     st.markdown(f"**{t('settings.models')}**")
     st.caption(t("settings.models_lead", names=", ".join(SETTINGS.providers)))
     fields.draw("models")
-    model_table = get_application().services_for(current_owner()).model_table()
-    if missing := dict.fromkeys(setting for *_, setting in model_table if setting):
+    role_table = get_application().services_for(current_owner()).role_table()
+    if missing := dict.fromkeys(setting for *_, setting in role_table if setting):
         st.caption(t("settings.needs", setting=", ".join(missing)))
 
 

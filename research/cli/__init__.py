@@ -38,23 +38,14 @@ COMMANDS = (
     "db",
     "evaluate",
 )
-_COMMANDS_WITHOUT_DATA = ("serve", "mcp", "stories", "evaluate")  # open no data folder at the start
+_COMMANDS_WITHOUT_DATA = ("serve", "mcp", "stories", "evaluate")  # commands that open no data folder at the start
 _OPTION_COMMANDS = {"--show", "--follow", "--resume"}  # commands that may be written as options
 _PROGRAM_OPTIONS = {"-h", "--help", "--version"}  # options of the program, without a command
 _OPTIONS_WITH_VALUE = {  # options with a value, which may stand before the command
-    *("-o", "--output", "--out", "--citations", "--queries", "--loops", "--sources", "--source"),
-    *(
-        "--host",
-        "--port",
-        "--allow-host",
-        "--model",
-        "--data-dir",
-        "--lang",
-        "--sections",
-        "--reflections",
-    ),
-    *("--answer", "--max-searches", "--max-tokens", "--max-cost", "--max-seconds", "--based-on"),
-}
+    "-o", "--output", "--out", "--citations", "--queries", "--loops", "--sources", "--source", "--host", "--port",
+    "--allow-host", "--model", "--data-dir", "--lang", "--sections", "--reflections", "--answer", "--max-searches",
+    "--max-tokens", "--max-cost", "--max-seconds", "--based-on",
+}  # fmt: skip
 
 
 class Command(Protocol):
@@ -68,13 +59,15 @@ class Command(Protocol):
 
 
 def load_command(name: str) -> Command:
+    """Import the module of a command."""
     return cast(Command, import_module(f"research.cli.{name}"))
 
 
 def parse_arguments(argv: list[str]) -> argparse.Namespace:
-    """Parse the options of a command and set `act` to its function.
+    """Parse the options of a command.
 
-    Without a known command, the words are a question for `ask`.
+    Without a known command, the words are a question for `ask`. The result also holds `execute`, the
+    function of the command, and `needs_data_dir`, which tells whether to open the data folder first.
     """
     argv = [word.removeprefix("--") if word in _OPTION_COMMANDS else word for word in argv[:1]] + argv[1:]
     index = 0
@@ -91,7 +84,7 @@ def parse_arguments(argv: list[str]) -> argparse.Namespace:
     )
     command.add_arguments(parser)
     options.add_shared_options(parser)
-    parser.set_defaults(act=command.execute, folder=name not in _COMMANDS_WITHOUT_DATA)
+    parser.set_defaults(execute=command.execute, needs_data_dir=name not in _COMMANDS_WITHOUT_DATA)
     return parser.parse_args(words)
 
 
@@ -118,9 +111,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.getLogger().addHandler(log)
     code = EXIT_FAILED
     try:
-        if args.folder:
+        if args.needs_data_dir:
             research.get_application(args.data_dir)
-        code = args.act(args)
+        code = args.execute(args)
     except (research.QuestionError, research.SettingError, research.StateError) as error:
         code = print_message(EXIT_USAGE, error)
     except research.StoreError as error:
@@ -130,7 +123,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         code = print_message(EXIT_STOPPED, "Stopped.")
     finally:
-        if args.folder:
+        if args.needs_data_dir:
             _close_application()
     return code
 

@@ -35,12 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     if args.models is not None:
-        return _compare_models(args.models, args.json)
+        return _compare_models(args.models, print_json=args.json)
     settings = research.get_application().settings
     for warning in settings.warnings:
         print_message(EXIT_ANSWERED, warning)
     if args.settings:
-        return _list_settings(settings.display_values(), args.json)
+        return _list_settings(settings.display_values(), print_json=args.json)
     checks = research.get_application().check_connections()
     if args.json:
         rows = [check.model_dump(mode="json") for check in checks]
@@ -55,24 +55,28 @@ def execute(args: argparse.Namespace) -> int:
     return EXIT_FAILED if any(check.failure for check in checks) else EXIT_ANSWERED
 
 
-def _list_settings(values: Sequence[tuple[str, str]], as_data: bool) -> int:
+def _list_settings(values: Sequence[tuple[str, str]], *, print_json: bool) -> int:
     """Print the name and value of every setting."""
-    if as_data:
+    if print_json:
         print_output(escape_json(json.dumps(dict(values), ensure_ascii=False, indent=2)) + "\n")
-    for name, value in () if as_data else values:
-        print_output(f"{clean_line(name):36} {clean_line(value)}".rstrip() + "\n")
+    else:
+        for name, value in values:
+            print_output(f"{clean_line(name):36} {clean_line(value)}".rstrip() + "\n")
     return EXIT_ANSWERED
 
 
-def _compare_models(file: str, as_data: bool) -> int:
-    """Print whether each known model is listed; the exit code is 1 if one is not."""
+def _compare_models(file: str, *, print_json: bool) -> int:
+    """Print whether each known model is in the list of a file, or in Gemini's own if `file` is "".
+
+    Return the exit code, which is 1 if a model is not listed.
+    """
     try:
         comparison = research.get_application().compare_models(_read_list(Path(file)) if file else None)
     except ValueError as error:
         raise CommandError(EXIT_USAGE, f"{file} cannot be used as a list: {error}.") from error
     if comparison.failure:
         raise CommandError(EXIT_FAILED, f"Gemini's list cannot be read: {comparison.failure.message}.")
-    if as_data:
+    if print_json:
         print_output(escape_json(comparison.model_dump_json(indent=2)) + "\n")
     else:
         for table, day in comparison.dates.items():

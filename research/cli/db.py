@@ -1,5 +1,4 @@
-"""Command `db`: query a database, or files that are loaded first, with a question or a
-statement."""
+"""Command `db`: query a database, or files that are loaded first, with a question or a statement."""
 
 from __future__ import annotations
 
@@ -67,7 +66,7 @@ def execute(args: argparse.Namespace) -> int:
         raise CommandError(EXIT_USAGE, "db takes a question, or --sql with a statement.")
     database = args.database
     if database and database not in {
-        info.name for info in research.get_application().databases.all() if not info.wrong
+        entry.name for entry in research.get_application().databases.all() if not entry.wrong
     }:
         raise CommandError(EXIT_USAGE, f"There is no database {clean_line(database)}; --list lists them.")
     if args.file:
@@ -85,7 +84,7 @@ def execute(args: argparse.Namespace) -> int:
         else research.get_application().databases.ask(question, database=database)
     )
     if args.output and answer.status in ("answered", "partial"):
-        _print_aside(clean_line(answer.answer) + "\n")
+        _print_note(clean_line(answer.answer) + "\n")
         return _export_rows(answer, args.output, database)
     if args.json:
         print_output(escape_json(answer.model_dump_json()))
@@ -105,7 +104,7 @@ def _print_unreadable(database: str) -> None:
     entries = [research.message("mark.aside", language, text=name, more=reason) for name, reason in reasons.items()]
     if entries:
         names = research.message("mark.list", language).join(entries)
-        _print_aside(clean_line(research.message("database.unreadable", language, names=names)) + "\n")
+        _print_note(clean_line(research.message("database.unreadable", language, names=names)) + "\n")
 
 
 def _export_rows(statement: str | DatabaseAnswer, path: Path, database: str) -> int:
@@ -119,9 +118,9 @@ def _export_rows(statement: str | DatabaseAnswer, path: Path, database: str) -> 
     if export.error:
         return print_message(EXIT_USAGE, export.error)
     if sys.stderr.isatty():
-        _print_aside("\r")
+        _print_note("\r")
     more = "; there are more" if export.has_more else ""
-    _print_aside(f"{export.row_count} rows in {clean_line(str(path))}{more}\n")
+    _print_note(f"{export.row_count} rows in {clean_line(str(path))}{more}\n")
     return EXIT_ANSWERED
 
 
@@ -151,7 +150,11 @@ def _list_databases(*, print_json: bool) -> int:
 
 
 def _load_files(args: argparse.Namespace, *, is_output: bool) -> Upload:
-    """Load the files given on the command line."""
+    """Load the files given on the command line and describe their tables.
+
+    The description goes to the standard output if it is all that the command prints (`is_output`),
+    else to standard error.
+    """
     corrected = {}
     for pair in args.column:
         heading, _, kind = pair.rpartition("=")
@@ -179,13 +182,14 @@ def _load_files(args: argparse.Namespace, *, is_output: bool) -> Upload:
         line = research.message(
             "loaded.table", language, table=table.name, rows=table.rows or 0, file=table.file, columns=columns
         )
-        (print_output if is_output else _print_aside)(clean_line(line) + "\n")
+        (print_output if is_output else _print_note)(clean_line(line) + "\n")
         if table.kept:
-            _print_aside(clean_line(research.message("loaded.kept", language, columns=", ".join(table.kept))) + "\n")
+            _print_note(clean_line(research.message("loaded.kept", language, columns=", ".join(table.kept))) + "\n")
     return upload
 
 
-def _print_aside(text: str) -> None:
+def _print_note(text: str) -> None:
+    """Print a text that is no answer to standard error."""
     sys.stderr.write(text)
 
 

@@ -80,8 +80,7 @@ def _plan_lines(plan: Plan) -> StyledLines:
 
 
 def _explain_reason(finished: TaskFinished) -> str:
-    """Explain why a search found nothing; an unknown reason of a later version is returned as it
-    is."""
+    """Explain why a search found nothing. Return the reason itself if it is that of a later version."""
     try:
         failure = research.Failure(
             source=finished.provider or finished.task.source,
@@ -121,4 +120,5 @@ def _answer_line(cited: int, failed: int) -> str:
 
 
 def part_label(subject: str, text: str) -> str:
+    """Return the text of a part of the question, after its subject unless the text contains that."""
     return f"{subject}: {text}" if subject and subject not in text else text

@@ -15,16 +15,17 @@ DESCRIPTION = "Your documents."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    kinds = parser.add_subparsers(dest="kind", required=True)
+    subcommands = parser.add_subparsers(dest="subcommand", required=True)
 
-    def kind(name: str, text: str) -> argparse.ArgumentParser:
-        subparser = kinds.add_parser(  # without SUPPRESS, defaults would overwrite options given before the subcommand
+    def add_subcommand(name: str, text: str) -> argparse.ArgumentParser:
+        # Without SUPPRESS, defaults would overwrite options given before the subcommand.
+        subparser = subcommands.add_parser(
             name, description=text, allow_abbrev=False, argument_default=argparse.SUPPRESS
         )
         add_shared_options(subparser)
         return subparser
 
-    add_parser = kind("add", "Adds files and whole folders.")
+    add_parser = add_subcommand("add", "Adds files and whole folders.")
     add_parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help=" ".join(research.SUFFIXES))
     add_parser.add_argument(
         "--notebook",
@@ -32,25 +33,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="put them into a notebook, which is created if it is new",
     )
-    kind("list", "Lists the documents.")
-    remove_parser = kind("remove", "Removes documents.")
+    add_subcommand("list", "Lists the documents.")
+    remove_parser = add_subcommand("remove", "Removes documents.")
     remove_parser.add_argument("ids", nargs="+", type=int, metavar="ID", help="as `library list` shows it")
-    sample_parser = kind("sample", "Turns the sample documents on or off.")
+    sample_parser = add_subcommand("sample", "Turns the sample documents on or off.")
     sample_parser.add_argument("state", choices=("on", "off"))
 
 
 def execute(args: argparse.Namespace) -> int:
-    acts = {"add": _add_documents, "list": _list_documents, "remove": _remove_documents, "sample": _set_sample}
-    return acts[args.kind](args)
+    functions = {"add": _add_documents, "list": _list_documents, "remove": _remove_documents, "sample": _set_sample}
+    return functions[args.subcommand](args)
 
 
 def _add_documents(args: argparse.Namespace) -> int:
-    outcomes = 0
-    failed = scanned_count = 0
+    outcome_count = failed_count = scanned_count = 0
     names: list[str] = []
     for outcome in research.get_application().library.add_paths(path.expanduser() for path in args.paths):
-        outcomes += 1
-        failed += not outcome.is_ok
+        outcome_count += 1
+        failed_count += not outcome.is_ok
         names += [outcome.name] if outcome.is_ok else []
         details = [f"{outcome.passage_count} passages"] if outcome.passage_count else []
         if outcome.pages:
@@ -62,7 +62,7 @@ def _add_documents(args: argparse.Namespace) -> int:
         print_output(
             f"{outcome.outcome:<13}  {clean_line(outcome.name)}{'  ' + clean_line(detail) if detail else ''}\n"
         )
-    if not outcomes:
+    if not outcome_count:
         raise CommandError(
             EXIT_NOTHING_FOUND, f"There are no files to add; accepted types: {' '.join(research.SUFFIXES)}."
         )
@@ -70,7 +70,7 @@ def _add_documents(args: argparse.Namespace) -> int:
         _read_scans()
     if args.notebook and not research.get_application().store.add_to_notebook("local", args.notebook, names):
         raise CommandError(EXIT_USAGE, f"--notebook {args.notebook!r}: not a valid name.")
-    return EXIT_FAILED if failed else EXIT_ANSWERED
+    return EXIT_FAILED if failed_count else EXIT_ANSWERED
 
 
 def _read_scans() -> None:

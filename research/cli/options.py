@@ -157,6 +157,7 @@ def output_suffixes(is_table: bool = False) -> tuple[str, ...]:
 
 
 def add_save_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--save`; its value is "" if it names no folder, None if it is absent."""
     parser.add_argument(
         "--save",
         nargs="?",
@@ -167,12 +168,18 @@ def add_save_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_run_argument(parser: argparse.ArgumentParser) -> None:
+    """Add the run of the command, given by its id or the beginning of that."""
+    parser.add_argument("run", metavar="RUN", help="the id of the run, or its first characters")
+
+
 def add_json_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--json`."""
     parser.add_argument("--json", action="store_true", help="JSON instead of text")
 
 
-def whole_number(minimum: int, maximum: int, noun: str = "whole number") -> Callable[[str], int]:
-    """Return a parser of whole numbers within bounds."""
+def make_integer_parser(minimum: int, maximum: int, noun: str = "whole number") -> Callable[[str], int]:
+    """Return a function that parses whole numbers within bounds; `noun` names them in its error message."""
 
     def parse(text: str) -> int:
         if not text.isascii() or not text.isdigit() or not minimum <= int(text) <= maximum:
@@ -182,16 +189,18 @@ def whole_number(minimum: int, maximum: int, noun: str = "whole number") -> Call
     return parse
 
 
-parse_count = whole_number(1, 10)
-parse_section_count = whole_number(1, 12)
-parse_port = whole_number(1, 65535, "port")
+parse_count = make_integer_parser(1, 10)
+parse_section_count = make_integer_parser(1, 12)
+parse_port = make_integer_parser(1, 65535, "port")
 
 
 def parse_round_count(text: str) -> int:
+    """Parse a number of rounds, 0 to 10."""
     return 0 if text == "0" else parse_count(text)
 
 
 def parse_amount(text: str) -> float:
+    """Parse a limit of a run: a number of 0 or more."""
     try:
         value = float(text)
     except ValueError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 import research
-from research.cli.options import add_json_option, add_output_options
+from research.cli.options import add_json_option, add_output_options, add_run_argument
 from research.cli.run_output import check_output, find_run, follow_and_write
 
 DESCRIPTION = "Resumes a run; finished searches are not repeated."
@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--write", action="store_true", help="stop searching and write from what was found")
     parser.add_argument("--more", action="store_true", help="add a round to a finished run, as a new run")
     parser.add_argument("--answer", metavar="TEXT", help="the answer to the run's clarifying question")
-    parser.add_argument("run", metavar="RUN", help="the id of the run, or its first characters")
+    add_run_argument(parser)
 
 
 def execute(args: argparse.Namespace) -> int:

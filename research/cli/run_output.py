@@ -37,6 +37,11 @@ def read_question(args: argparse.Namespace) -> str:
 
 
 def read_options(args: argparse.Namespace, default_options: RunOptions | None = None) -> RunOptions:
+    """Return the default options with those of the command line.
+
+    Raises:
+        CommandError: a source, a notebook or the model is not available.
+    """
     services = research.get_application().services_for()
     default_options, sources = default_options or services.default_options(), None
     if args.sources is not None:
@@ -66,7 +71,11 @@ def read_options(args: argparse.Namespace, default_options: RunOptions | None = 
 
 
 def parse_sources(names: str) -> tuple[str, ...]:
-    """Parse a list of sources such as `web,library`."""
+    """Parse a list of sources such as `web,library`.
+
+    Raises:
+        CommandError: there is no such source.
+    """
     known = research.get_application().services_for().sources
     sources = tuple(dict.fromkeys(filter(None, names.replace(" ", "").split(","))))
     if not sources or not set(sources) <= set(known):
@@ -85,7 +94,6 @@ def read_limits(args: argparse.Namespace) -> dict[str, float | None]:
 
 
 def _to_int(value: float | None) -> int | None:
-    """Truncate a number to a whole number."""
     return None if value is None else int(value)
 
 
@@ -122,8 +130,8 @@ def find_run(id_prefix: str) -> Run:
 def follow_or_stop(run: Run, after: int) -> None:
     """Follow a run until it ends; Ctrl-C stops it."""
     try:
-        with ProgressDisplay() as screen:
-            print_progress(run, after, screen)
+        with ProgressDisplay() as display:
+            print_progress(run, after, display)
     except KeyboardInterrupt:
         research.get_application().runs.stop(run.id)
         for _ in research.get_application().runs.follow(run.id):
@@ -131,7 +139,11 @@ def follow_or_stop(run: Run, after: int) -> None:
 
 
 def write_result(run_id: str, args: argparse.Namespace) -> int:
-    """Write the report of a run that has ended, and return the exit code."""
+    """Read and write the report of a run that has ended, and return the exit code.
+
+    Raises:
+        CommandError: the run no longer exists, or see `write_finished`.
+    """
     report = research.get_application().runs.report(run_id)
     if getattr(args, "save", None) is not None:
         _print_saved_path(run_id)
@@ -147,6 +159,7 @@ def _print_saved_path(run_id: str) -> None:
 
 
 def print_progress(run: Run, after: int, display: ProgressDisplay) -> None:
+    """Print the events of a run with numbers above `after` until it has ended."""
     start: datetime | None = None
     display.print_line(f"Run {run.id}")
     for event in research.get_application().runs.follow(run.id, after):
@@ -171,6 +184,11 @@ def _support_summary(answer: CitedAnswer) -> str:
 
 
 def write_finished(report: Report, args: argparse.Namespace) -> int:
+    """Write the report of a run that has ended, with a note if it has flaws, and return the exit code.
+
+    Raises:
+        CommandError: the run was stopped, waits for its owner, or has failed.
+    """
     run, answer = report.run, research.number_report_answer(report)
     if run.status == "stopped":
         folder = f" --data-dir {args.data_dir}" if args.data_dir else ""
@@ -233,6 +251,7 @@ def _options(citations: CitationFormat | None) -> ExportOptions:
 
 
 def task_line(task: Task) -> str:
+    """Describe a planned search in one line."""
     names = f"; about {' / '.join(task.subject)}" if task.subject else ""
     return clean_line(f"- {task.query} [{task.source}]{names}")
 

@@ -6,7 +6,7 @@ import argparse
 
 import research
 from research.cli.exit_codes import EXIT_ANSWERED, EXIT_FAILED, CommandError
-from research.cli.options import add_json_option, add_output_options, program_name
+from research.cli.options import add_json_option, add_output_options, add_run_argument, program_name
 from research.cli.run_output import check_output, find_run, write_finished, write_report
 from research.cli.terminal import print_message
 
@@ -16,7 +16,7 @@ DESCRIPTION = "Shows the report of a run, or what there is of it so far."
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
     add_json_option(parser)
-    parser.add_argument("run", metavar="RUN", help="the id of the run, or its first characters")
+    add_run_argument(parser)
 
 
 def execute(args: argparse.Namespace) -> int:

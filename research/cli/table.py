@@ -9,8 +9,7 @@ from typing import Any
 import research
 from research.cli.exit_codes import EXIT_ANSWERED, EXIT_USAGE, CommandError
 from research.cli.options import add_json_option, add_limit_options, add_output_options
-from research.cli.run_output import check_output, find_run, follow_and_write, parse_sources
-from research.cli.run_output import read_limits as limits_of
+from research.cli.run_output import check_output, find_run, follow_and_write, parse_sources, read_limits
 from research.cli.terminal import print_output
 
 DESCRIPTION = "Fills in a table from a TOML file, every cell cited."
@@ -51,7 +50,7 @@ def execute(args: argparse.Namespace) -> int:
 
 def _read_options(args: argparse.Namespace, spec_options: dict[str, Any]) -> research.RunOptions:
     sources = args.sources if args.sources is not None else ",".join(spec_options.pop("sources", ()))
-    update = spec_options | {k: v for k, v in limits_of(args).items() if v is not None}
+    update = spec_options | {k: v for k, v in read_limits(args).items() if v is not None}
     if sources:
         update["sources"] = parse_sources(sources)
     defaults = research.get_application().services_for().default_options()

@@ -29,12 +29,13 @@ def clean_line(text: str) -> str:
 
 
 def shorten(text: str, max_chars: int = 100) -> str:
+    """Clean outside text for one line and cut it at a length."""
     text = clean_line(text)
     return text if len(text) <= max_chars else text[: max_chars - 1] + "…"
 
 
 class PipeSafeConsole(Console):
-    """Console that becomes quiet when the reader of its output has gone."""
+    """Console that prints nothing more once the pipe to its reader is closed."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
@@ -57,6 +58,7 @@ class ProgressDisplay:
         self._task = self._progress.add_task("working")
 
     def print_line(self, text: str, style: str = "") -> None:
+        """Print outside text as one line, in a style of rich."""
         self._console.print(Text(clean_line(text), style))
 
     def print_step(self, seconds: float, text: str, style: str = "") -> None:
@@ -73,13 +75,13 @@ class ProgressDisplay:
 
 
 def print_message(code: int, message: object) -> int:
+    """Print a message to standard error and return the exit code that belongs to it."""
     ProgressDisplay().print_line(str(message))
     return code
 
 
 def _discard_output(stream: Any) -> None:
-    """Redirect a broken pipe to nowhere, so that flushing its buffer at exit does not raise
-    again."""
+    """Redirect a broken pipe to the null device, so that flushing its buffer at exit raises no error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -89,11 +91,14 @@ def clean_text(text: str) -> str:
 
 
 class CleanFormatter(logging.Formatter):
+    """Formats log records without control characters."""
+
     def format(self, record: logging.LogRecord) -> str:
         return clean_text(super().format(record))
 
 
 def print_output(text: str) -> None:
+    """Print a text of several lines to the standard output, without control characters."""
     try:
         sys.stdout.write(clean_text(text))
         sys.stdout.flush()

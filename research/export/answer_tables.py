@@ -14,7 +14,7 @@ from research.export.options import ExportOptions
 from research.export.provenance import provenance_lines
 from research.export.report_texts import report_translator
 from research.export.table_csv import table_csv
-from research.export.table_model import ExportTable, TableColumn
+from research.export.table_model import ExportColumn, ExportTable
 
 
 def answer_tables(cited: CitedAnswer) -> list[ExportTable]:
@@ -30,18 +30,18 @@ def answer_tables(cited: CitedAnswer) -> list[ExportTable]:
                 heading = _flatten(node["c"], (), translate)
             else:
                 names, *rows = ([_flatten(c["c"], group.spans, translate) for c in row["c"]] for row in node["c"])
-                tables.append(ExportTable(heading, [TableColumn(name) for name in names], rows))
+                tables.append(ExportTable(heading, [ExportColumn(name) for name in names], rows))
     return tables
 
 
 def answer_tables_csv(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
-    """Write the table of a number, or all tables, as CSV."""
+    """Return the table with the number in the options, or all tables, as CSV."""
     tables = answer_tables(cited) if cited else []
-    return table_csv([tables[options.part - 1]] if options.part else tables)
+    return table_csv([tables[options.table_number - 1]] if options.table_number else tables)
 
 
 def answer_tables_excel(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
-    """Write a workbook with a sheet per table, all cells text, and the provenance."""
+    """Return a workbook with a sheet of text cells for each table, and one of the provenance."""
     from research.export.table_excel import ABOUT_SHEET, Sheet, workbook_bytes  # slow to import
 
     tables = answer_tables(cited) if cited else []

@@ -15,38 +15,39 @@ from research.export.report_places import places_on_globe
 
 
 class ExportFile(NamedTuple):
-    """A format, and the number of the result that the file holds; 0 unless it is one of several."""
+    """A file in a format. `table_number` is that of the database result in it, 0 for any other content."""
 
     format: ExportFormat
-    part: int = 0
+    table_number: int = 0
 
     @property
     def suffix(self) -> str:
         """The end of the file name, with the number of the result: rows2.csv."""
         first, dot, rest = self.format.suffix.partition(".")
-        return f"{first}{self.part}{dot}{rest}" if self.part else self.format.suffix
+        return f"{first}{self.table_number}{dot}{rest}" if self.table_number else self.format.suffix
 
 
 def list_exports(report: Report, cited: CitedAnswer | None) -> Iterator[ExportFile]:
     """Yield the files that a report can be exported to, in the order of the registry."""
-    parts = {content: _list_parts(content, report, cited) for content in {item.content for item in EXPORT_FORMATS}}
+    contents = {item.content for item in EXPORT_FORMATS}
+    numbers = {content: _table_numbers(content, report, cited) for content in contents}
     for export_format in EXPORT_FORMATS:
-        yield from (ExportFile(export_format, part) for part in parts[export_format.content])
+        yield from (ExportFile(export_format, number) for number in numbers[export_format.content])
 
 
-def _list_parts(content: Content, report: Report, cited: CitedAnswer | None) -> Sequence[int]:
-    """Return the numbers of the files that a report needs for a content: none, 0, or 1, 2, …"""
+def _table_numbers(content: Content, report: Report, cited: CitedAnswer | None) -> Sequence[int]:
+    """Return the table numbers of the files for a content: 1, 2, … for results, else 0, or none without content."""
     match content:
         case "sources":
-            is_there = cited is not None
+            has_content = cited is not None
         case "places":
-            is_there = bool(places_on_globe(report))
+            has_content = bool(places_on_globe(report))
         case "table":
-            is_there = has_cited_table(report)
+            has_content = has_cited_table(report)
         case "answer tables":
-            is_there = cited is not None and bool(answer_tables(cited))
+            has_content = cited is not None and bool(answer_tables(cited))
         case "rows":
             return range(1, len(query_results(report)) + 1)
         case _:
-            is_there = True
-    return (0,) if is_there else ()
+            has_content = True
+    return (0,) if has_content else ()

@@ -24,7 +24,7 @@ from research.export.provenance import provenance_lines
 from research.export.report_facts import to_utc
 from research.export.spreadsheet_text import single_line
 from research.export.table_csv import table_csv
-from research.export.table_model import ExportTable, TableColumn
+from research.export.table_model import ExportColumn, ExportTable
 
 # Entry types in CSL, biblatex and RIS.
 _ENTRY_TYPES: Mapping[EvidenceKind, tuple[str, str, str]] = {
@@ -60,23 +60,23 @@ _TEX_ESCAPES = {
 
 
 def csl_json_file(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> str:
-    """Write the sources of a report as CSL-JSON."""
-    return references_csl_json(listed_sources(cited, options))
+    """Return the sources of a report as CSL-JSON."""
+    return references_csl_json(listed_sources(cited))
 
 
 def bibtex_file(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> str:
-    """Write the sources of a report as BibTeX, below its provenance."""
-    return references_bibtex(listed_sources(cited, options), provenance_lines(report, cited))
+    """Return the sources of a report as BibTeX, below its provenance."""
+    return references_bibtex(listed_sources(cited), provenance_lines(report, cited))
 
 
 def ris_file(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> str:
-    """Write the sources of a report as RIS."""
-    return references_ris(listed_sources(cited, options))
+    """Return the sources of a report as RIS."""
+    return references_ris(listed_sources(cited))
 
 
 def sources_csv_file(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
-    """Write the sources of a report as a CSV table."""
-    return sources_csv(listed_sources(cited, options))
+    """Return the sources of a report as a CSV table."""
+    return sources_csv(listed_sources(cited))
 
 
 def references_csl_json(sources: Iterable[CitedSource]) -> str:
@@ -104,7 +104,7 @@ def references_ris(sources: Iterable[CitedSource]) -> str:
 
 def sources_csv(sources: Iterable[CitedSource]) -> bytes:
     """Return a table of sources as CSV."""
-    return table_csv([ExportTable("", [TableColumn(name) for name in CSV_COLUMNS], map(_csv_row, sources))])
+    return table_csv([ExportTable("", [ExportColumn(name) for name in CSV_COLUMNS], map(_csv_row, sources))])
 
 
 # Fields of a source

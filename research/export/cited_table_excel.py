@@ -21,7 +21,7 @@ from research.export.cited_tables import CitedTable, build_cited_table
 from research.export.options import ExportOptions
 from research.export.provenance import provenance_lines
 from research.export.table_excel import ABOUT_SHEET, Sheet, workbook_bytes
-from research.export.table_model import ExportTable, TableCell, TableColumn
+from research.export.table_model import ExportCell, ExportColumn, ExportTable
 from research.tables.formatting import BOUND_SIGNS, format_date, format_number, reading_quotes
 from research.tables.values import extract_value
 
@@ -44,7 +44,7 @@ class _EvidenceLine(NamedTuple):
 
 
 def cited_table_excel(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
-    """Write a workbook with sheets for values, evidence and provenance.
+    """Return a workbook with sheets for values, evidence and provenance.
 
     A number in the unit of its column is a numeric cell, even if it is approximate, a bound or the
     lower end of a range; its number format shows that. A number in another currency or unit is
@@ -87,15 +87,15 @@ def _values_table(table: CitedTable, evidence: list[_EvidenceLine]) -> ExportTab
         [row.full_name, *(_value_cell(table, row, c, links.get((row.id, c.id), "")) for c in table.grid.columns)]
         for row in table.grid.rows
     ]
-    return ExportTable("Values", [TableColumn(name) for name in table.headings], rows)
+    return ExportTable("Values", [ExportColumn(name) for name in table.headings], rows)
 
 
-def _value_cell(table: CitedTable, row: Row, column: Column, link: str) -> TableCell:
+def _value_cell(table: CitedTable, row: Row, column: Column, link: str) -> ExportCell:
     item = table.cells_by_key.get((row.id, column.id))
     cell = item.cell if item else None
     if cell is None or not cell.readings:
         note = [cell.message, *cell.choices] if cell else []
-        return TableCell(table.missing_reason(cell), style="missing", note=_join_lines(note))
+        return ExportCell(table.missing_reason(cell), style="missing", note=_join_lines(note))
     typed = _typed_cell(table, column, cell.readings[0].value)
     if len(cell.readings) == 1:
         return replace(typed, link=link)
@@ -108,13 +108,13 @@ def _join_lines(lines: list[str]) -> str:
     return "\n".join(filter(None, lines))
 
 
-def _typed_cell(table: CitedTable, column: Column, value: CellValue) -> TableCell:
+def _typed_cell(table: CitedTable, column: Column, value: CellValue) -> ExportCell:
     point = table.convert_number(value, column)
     if value.type == "number" and point.low is not None and point.high is not None:
-        return TableCell(point.low, _number_format(value, point.low, point.high))
+        return ExportCell(point.low, _number_format(value, point.low, point.high))
     if value.type == "date" and value.day and value.day >= date(1900, 3, 1):
-        return TableCell(value.day, _DATE_FORMATS[value.precision], horizontal="right")
-    return TableCell(table.format_value(value, column))
+        return ExportCell(value.day, _DATE_FORMATS[value.precision], horizontal="right")
+    return ExportCell(table.format_value(value, column))
 
 
 def _number_format(value: CellValue, low: float, high: float) -> str:
@@ -131,7 +131,7 @@ def _number_format(value: CellValue, low: float, high: float) -> str:
 
 def _evidence_table(table: CitedTable, lines: list[_EvidenceLine]) -> ExportTable:
     """Build the sheet of evidence; each line links to its value and to the address of its source."""
-    columns = [TableColumn(table.translate(f"cells.{key}")) for key in _EVIDENCE_COLUMNS]
+    columns = [ExportColumn(table.translate(f"cells.{key}")) for key in _EVIDENCE_COLUMNS]
     row_numbers = {row.id: n for n, row in enumerate(table.grid.rows, 2)}
     letters = {column.id: get_column_letter(n) for n, column in enumerate(table.grid.columns, 2)}
     rows = [_evidence_row(table, line, f"Values!{letters[line.column.id]}{row_numbers[line.row.id]}") for line in lines]
@@ -150,14 +150,14 @@ def _evidence_row(table: CitedTable, line: _EvidenceLine, value_cell: str) -> li
     return [
         line.row.full_name,
         line.column.name,
-        TableCell(shown or None, link=value_cell),
+        ExportCell(shown or None, link=value_cell),
         words or None,
         line.quote or None,
         line.number,
         (source.title if source else table.translate("no_source")) or None,
         (source.publisher if source else "") or None,
-        TableCell(url or None, address=address if len(address) <= _MAX_LINK_CHARS else ""),
-        TableCell(source.published if source else None, _DATE_FORMATS["day"]),
-        TableCell(source.retrieved.date() if source else None, _DATE_FORMATS["day"]),
+        ExportCell(url or None, address=address if len(address) <= _MAX_LINK_CHARS else ""),
+        ExportCell(source.published if source else None, _DATE_FORMATS["day"]),
+        ExportCell(source.retrieved.date() if source else None, _DATE_FORMATS["day"]),
         table.status_text(line.reading),
     ]

@@ -19,7 +19,7 @@ from research.export.options import ExportOptions, listed_sources
 from research.export.report_facts import report_language
 from research.export.report_texts import report_translator
 from research.export.table_csv import table_csv
-from research.export.table_model import ExportTable, TableColumn, unique_names
+from research.export.table_model import ExportColumn, ExportTable, unique_names
 from research.tables.column_values import ColumnNumber, convert_number, find_column_unit
 from research.tables.formatting import format_cell_in_column, format_column_heading
 
@@ -106,10 +106,10 @@ def build_cited_table(report: Report, cited: CitedAnswer | None) -> CitedTable:
 
 
 def cited_table_csv(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
-    """Write the table as CSV. Conflicting values are joined by " / ", a cell without a value is empty."""
+    """Return the table as CSV. Conflicting values are joined by " / ", a cell without a value is empty."""
     table = build_cited_table(report, cited)
     rows = [[row.full_name, *(_cell_text(table, row, c) for c in table.grid.columns)] for row in table.grid.rows]
-    return table_csv([ExportTable("", [TableColumn(name) for name in table.headings], rows)])
+    return table_csv([ExportTable("", [ExportColumn(name) for name in table.headings], rows)])
 
 
 def _cell_text(table: CitedTable, row: Row, column: Column) -> str:
@@ -120,7 +120,7 @@ def _cell_text(table: CitedTable, row: Row, column: Column) -> str:
 
 
 def cited_table_markdown(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> str:
-    """Write the table as Markdown with a footnote for each cited source."""
+    """Return the table as Markdown with a footnote for each cited source."""
     table = build_cited_table(report, cited)
     translate = report_translator(table.language, "footnotes")
     lines = [
@@ -129,7 +129,7 @@ def cited_table_markdown(report: Report, cited: CitedAnswer | None, options: Exp
     ]
     title = table.grid.title or table.cited.answer.title or report.run.question
     used = {n for item in table.cited.cells for numbers in item.numbers for n in numbers}
-    listed = [source for source in listed_sources(table.cited, options) if source.number in used]
+    listed = [source for source in listed_sources(table.cited) if source.number in used]
     notes = [f"[^{source.number}]: {_footnote(source.evidence)}" for source in listed]
     body = [f"# {escape_markdown(title)}", *markdown_table([escape_markdown(h) for h in table.headings], lines)]
     return "\n\n".join([*body, *notes]) + "\n"
@@ -159,7 +159,7 @@ def _footnote(evidence: Evidence) -> str:
 
 
 def cited_table_parquet(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
-    """Write the table as Parquet, with a typed column for each table column.
+    """Return the table as Parquet, with a typed column for each table column.
 
     Further columns hold details of the best value: `.low`, `.high` and `.bound` of a number (a
     range has only these), `.precision` of a date, `.text` (the words of the source), `.status`,
@@ -170,9 +170,9 @@ def cited_table_parquet(report: Report, cited: CitedAnswer | None, options: Expo
 
     table = build_cited_table(report, cited)
     rows = table.grid.rows
-    columns: list[tuple[TableColumn, Sequence[Any]]] = [
-        (TableColumn(table.translate("cells.row")), [row.name for row in rows]),
-        (TableColumn("about"), [row.qualifier for row in rows]),
+    columns: list[tuple[ExportColumn, Sequence[Any]]] = [
+        (ExportColumn(table.translate("cells.row")), [row.name for row in rows]),
+        (ExportColumn("about"), [row.qualifier for row in rows]),
     ]
     for column in table.grid.columns:
         columns += _detail_columns(table, column, [table.cells_by_key.get((row.id, column.id)) for row in rows])
@@ -185,19 +185,19 @@ _COLUMN_TYPES = {"number": "number", "date": "date", "yes or no": "boolean"}
 
 def _detail_columns(
     table: CitedTable, column: Column, cells: Sequence[NumberedCell | None]
-) -> Iterator[tuple[TableColumn, Sequence[Any]]]:
+) -> Iterator[tuple[ExportColumn, Sequence[Any]]]:
     """Yield the column of best values, then the columns of their details."""
     first = [item.cell.readings[0] if item and item.cell.readings else None for item in cells]
     values = [reading.value if reading else None for reading in first]
     points = [table.convert_number(value, column) if value else ColumnNumber() for value in values]
     facts = {"question": column.full_question, "type": column.type, "unit": table.units.get(column.id, "")}
 
-    def detail(ending: str, kind: str, details: list[Any]) -> tuple[TableColumn, list[Any]]:
-        return TableColumn(f"{column.name}.{ending}", kind), details
+    def detail(ending: str, kind: str, details: list[Any]) -> tuple[ExportColumn, list[Any]]:
+        return ExportColumn(f"{column.name}.{ending}", kind), details
 
     typed = [_typed_value(table, v, p, column) if v else None for v, p in zip(values, points, strict=True)]
     metadata = {key: text for key, text in facts.items() if text}
-    yield TableColumn(column.name, _COLUMN_TYPES.get(column.type, "text"), metadata), typed
+    yield ExportColumn(column.name, _COLUMN_TYPES.get(column.type, "text"), metadata), typed
     if column.type == "number":
         yield detail("low", "number", [p.low for p in points])
         yield detail("high", "number", [p.high for p in points])

@@ -19,7 +19,7 @@ from research.export.report_facts import query_results, report_language
 from research.export.report_texts import report_translator
 from research.export.table_csv import table_csv
 from research.export.table_excel import ABOUT_SHEET, Sheet, workbook_bytes
-from research.export.table_model import ExportTable, TableColumn, unique_names
+from research.export.table_model import ExportColumn, ExportTable, unique_names
 from research.export.table_parquet import arrow_table, table_parquet
 
 
@@ -30,7 +30,7 @@ def rows_table(rows: QueryResult) -> ExportTable:
     (`known`).
     """
     types = rows.types or ("text",) * len(rows.names)
-    columns = [TableColumn(name, kind) for name, kind in zip(unique_names(rows.names), types, strict=True)]
+    columns = [ExportColumn(name, kind) for name, kind in zip(unique_names(rows.names), types, strict=True)]
     metadata = {"sql": rows.sql}
     if lines := _coverage_lines(rows):
         metadata["known"] = "\n".join(lines)
@@ -43,13 +43,13 @@ def rows_arrow_table(rows: QueryResult) -> pa.Table:
 
 
 def rows_excel(rows: QueryResult, provenance: Sequence[str] = ()) -> bytes:
-    """Build a workbook with a sheet of typed cells and a sheet with the statement.
+    """Return a workbook with a sheet of typed cells and a sheet with the statement.
 
     The sheet of the statement also says in how many rows the compared columns have a value.
     Provenance lines, if given, go to an "About" sheet.
     """
     typed = arrow_table(rows_table(rows))
-    columns = [TableColumn(name) for name in typed.column_names]
+    columns = [ExportColumn(name) for name in typed.column_names]
     table = ExportTable("rows", columns, zip(*(column.to_pylist() for column in typed.columns), strict=True))
     notes: dict[str, Sequence[str]] = {"SQL": [rows.sql, *_coverage_lines(rows)]}
     return workbook_bytes([Sheet(table)], notes | ({ABOUT_SHEET: provenance} if provenance else {}))
@@ -61,24 +61,24 @@ def _coverage_lines(rows: QueryResult) -> list[str]:
     return [" / ".join(lines) for lines in zip(*both, strict=True)]
 
 
-# Writers of the formats "rows" of a report: of one result, by its number
+# Writers of the formats "rows": one result of a report, by `table_number` of the options
 
 
 def result_csv(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
-    """Write a result as CSV."""
+    """Return a result as CSV."""
     return table_csv([rows_table(_result(report, options))])
 
 
 def result_excel(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
-    """Write a result as a workbook whose column headings are in the language of the options."""
+    """Return a result as a workbook whose column headings are in the language of the options."""
     rows = localise_rows(_result(report, options), options.language or report_language(report, cited))
     return rows_excel(rows, provenance_lines(report, cited))
 
 
 def result_parquet(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
-    """Write a result as Parquet."""
+    """Return a result as Parquet."""
     return table_parquet(rows_table(_result(report, options)))
 
 
 def _result(report: Report, options: ExportOptions) -> QueryResult:
-    return query_results(report)[max(options.part, 1) - 1]
+    return query_results(report)[max(options.table_number, 1) - 1]

@@ -20,19 +20,25 @@ from pyarrow import parquet as files
 from research.export import streaming_excel
 from research.export.formats import EXPORT_FORMATS
 from research.export.spreadsheet_text import csv_cell
-from research.export.table_model import ExportTable, TableColumn, unique_names
+from research.export.table_model import ExportColumn, ExportTable, unique_names
 from research.export.table_parquet import arrow_table
 
 ROW_FILE_SUFFIXES = tuple(f".{item.suffix.rpartition('.')[2]}" for item in EXPORT_FORMATS if item.content == "rows")
-BATCH_ROWS = 5_000  # rows
+BATCH_ROWS = 5_000
 MAX_SHEET_ROWS = 1_048_576  # rows of an Excel sheet, including the headings
 _INT64_LIMIT = 2**63
 DatabaseRow = tuple[Any, ...]
 ProgressCallback = Callable[[int], None]
-"""Receives the number of rows written so far; a row in the temporary file counts as half a row."""
+"""Called with the number of rows done. With a temporary file, half of it counts reading, half writing."""
 
 
-def write_rows_file(path: Path, names: Sequence[str], rows: Iterable[DatabaseRow], sql: str, report_progress: ProgressCallback = lambda n: None) -> int:  # fmt: skip
+def write_rows_file(
+    path: Path,
+    names: Sequence[str],
+    rows: Iterable[DatabaseRow],
+    sql: str,
+    report_progress: ProgressCallback = lambda n: None,
+) -> int:
     """Write rows to a file in the format of its suffix; return the number of rows written.
 
     Raises:
@@ -102,14 +108,14 @@ def _spool_rows(
     types: list[set[str]] = [set() for _ in names]
     count = 0
     for batch in batches:
-        for at, values in enumerate(zip(*batch, strict=True)):
-            if "text" not in types[at]:
-                types[at].update(map(_value_type, values))
+        for column_types, values in zip(types, zip(*batch, strict=True), strict=True):
+            if "text" not in column_types:
+                column_types.update(map(_value_type, values))
         pickle.dump(batch, spool, pickle.HIGHEST_PROTOCOL)
         count += len(batch)
         report_progress(count // 2)
     spool.seek(0)
-    columns = [TableColumn(name, _common_type(kinds)) for name, kinds in zip(names, types, strict=True)]
+    columns = [ExportColumn(name, _common_type(kinds)) for name, kinds in zip(names, types, strict=True)]
     return ExportTable("rows", columns, ()), count
 
 

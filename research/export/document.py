@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, NamedTuple
 from unicodedata import bidirectional
 
@@ -34,21 +35,22 @@ from research.core.urls import canonical_url
 from research.export.formula_tree import formula_text
 from research.export.markdown import report_markdown
 from research.export.options import DEFAULT_OPTIONS, ExportOptions
-from research.export.report_facts import report_language
+from research.export.report_facts import report_language, to_utc
 from research.export.report_texts import report_translator
 
-_BLOCK_TAGS = frozenset({"p", "h", "ul", "ol", "li", "table", "pre", "blockquote", "hr"})
 _UNESCAPED_DOLLAR = re.compile(r"(?<!\\)\$")
 _TASK_BOX = re.compile(r"^\[([ x])\] ")  # our own: brackets from outside are escaped
 _CITATION = re.compile(r"\[([0-9]{1,6})\]")
 
 
 class ReportDocument(NamedTuple):
-    """Title, language and nodes of a report."""
+    """A report as a tree, with the time (UTC) and the author of its answer, "" without one."""
 
     title: str
     language: Language
     nodes: list[Node]
+    timestamp: datetime
+    author: str = ""
 
 
 def _build_parser() -> MarkdownIt:
@@ -69,7 +71,10 @@ def build_document(
     *,
     answer_support: AnswerSupport | None = None,
 ) -> ReportDocument:
-    """Build the document of a report, always with citations as numbers."""
+    """Build the document of a report, always with citations as numbers.
+
+    Without an answer its time is that of the start of the run.
+    """
     language = report_language(report, cited)
     translate = report_translator(language)
     source_count = len(cited.sources) if cited else 0
@@ -78,7 +83,8 @@ def build_document(
     nodes = parse_markdown(markdown, source_count)
     title = plain_text(nodes[0]["c"]) if isinstance(nodes[0], dict) else ""
     _label_nodes(nodes, translate("sources"))
-    return ReportDocument(title, language, nodes)
+    timestamp = to_utc(cited.answer.created if cited else report.run.created)
+    return ReportDocument(title, language, nodes, timestamp, cited.answer.author if cited else "")
 
 
 def parse_markdown(markdown: str, source_count: int = 0) -> list[Node]:
@@ -104,11 +110,6 @@ def is_displayed(node: Node) -> bool:
     return isinstance(node, dict) and bool(node.get("display"))
 
 
-def is_inline(node: Node) -> bool:
-    """Return whether a node stands within a paragraph."""
-    return isinstance(node, str) or node["t"] not in _BLOCK_TAGS
-
-
 def is_right_to_left(nodes: Iterable[Node]) -> bool:
     """Return whether the first letter of the text belongs to a right-to-left script."""
     for char in plain_text(nodes):
@@ -116,6 +117,15 @@ def is_right_to_left(nodes: Iterable[Node]) -> bool:
         if direction in ("R", "AL", "L"):
             return direction != "L"
     return False
+
+
+def source_number_range(nodes: Iterable[Node]) -> range:
+    """Return the numbers in the list of sources of a document; an empty range without a list."""
+    for node in nodes:
+        if isinstance(node, dict) and node.get("role") == "sources":
+            start = int(node.get("start", 1))
+            return range(start, start + len(node["c"]))
+    return range(0)
 
 
 def _text_pieces(nodes: Iterable[Node]) -> Iterator[str]:

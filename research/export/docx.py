@@ -30,9 +30,9 @@ from research.export.document import (
     build_document,
     has_tag,
     is_displayed,
-    is_inline,
     is_right_to_left,
     plain_text,
+    source_number_range,
 )
 from research.export.docx_styles import (
     LIST_INDENT_TWIPS,
@@ -56,9 +56,9 @@ from research.export.docx_xml import (
 from research.export.omml import formula_omml
 from research.export.options import DEFAULT_OPTIONS, ExportOptions
 from research.export.page_estimation import PageEstimator
-from research.export.report_facts import to_utc
 from research.export.report_texts import report_translator
 from research.export.sketch_map import describe_map, places_on_map, sketch_png
+from research.export.tree_markdown import is_inline
 
 # Right-to-left words, with the digits, spaces and punctuation between them.
 _RIGHT_TO_LEFT_RUN = re.compile(
@@ -69,21 +69,12 @@ _MAX_PROPERTY_CHARS = 255  # limit of a document property
 
 def report_docx(report: Report, cited: CitedAnswer | None, options: ExportOptions = DEFAULT_OPTIONS) -> bytes:
     """Return the whole report as a Word file (.docx)."""
-    document = build_document(report, cited, options)
-    timestamp = to_utc(cited.answer.created if cited else report.run.created)
-    author = cited.answer.author if cited else ""
-    return document_docx(document, made=timestamp, author=author, places=places_on_map(report, cited))
+    return document_docx(build_document(report, cited, options), places_on_map(report, cited))
 
 
-def document_docx(
-    document: ReportDocument,
-    *,
-    made: datetime,
-    author: str = "",
-    places: Sequence[tuple[int, Place]] = (),
-) -> bytes:
-    """Return a document as a Word file, with a map below the heading of its places."""
-    return _DocxWriter(document, places).write(made, author)
+def document_docx(document: ReportDocument, places: Sequence[tuple[int, Place]] = ()) -> bytes:
+    """Return a document as a Word file, with a map of the places, each with its number, 0 for none."""
+    return _DocxWriter(document, places).write()
 
 
 # --- The file
@@ -101,9 +92,9 @@ class _DocxWriter:
         self._page_number_runs: dict[str, Any] = {}  # runs of the contents, by bookmark
         self._bookmarks = 0
         self._lists = ListDefinitions()
-        self._source_numbers = _source_number_range(document.nodes)
+        self._source_numbers = source_number_range(document.nodes)
 
-    def write(self, timestamp: datetime, author: str) -> bytes:
+    def write(self) -> bytes:
         """Build the body and return the file as bytes."""
         title = clean_xml_text(self._document.title).strip() or self._translate("untitled")
         set_up_page(self._file, title)
@@ -112,7 +103,7 @@ class _DocxWriter:
         if nodes and has_tag(nodes[0], "h") and _heading_level(nodes[0]) == 0:
             nodes = nodes[1:]
         self._body.append(paragraph("Title", [text_run(title)]))
-        self._body.append(paragraph("Byline", [text_run(f"Sightline · {timestamp:%Y-%m-%d %H:%M} UTC")]))
+        self._body.append(paragraph("Byline", [text_run(f"Sightline · {self._document.timestamp:%Y-%m-%d %H:%M} UTC")]))
         self._write_contents([node for node in nodes if has_tag(node, "h") and 1 <= _heading_level(node) <= 2])
         front = len(self._body)
         self._write_blocks(nodes, is_top_level=True)
@@ -125,7 +116,8 @@ class _DocxWriter:
         for at, block in enumerate(self._body):
             body.insert(at, block)
         self._lists.write(self._file.part.numbering_part.element)
-        _set_properties(self._file, title, clean_xml_text(author).strip() or "Sightline", timestamp)
+        author = clean_xml_text(self._document.author).strip() or "Sightline"
+        _set_properties(self._file, title, author, self._document.timestamp)
         return _package_bytes(self._file)
 
     def _write_contents(self, headings: Sequence[Any]) -> None:
@@ -420,15 +412,6 @@ def _leading_nodes(nodes: Sequence[Any]) -> Iterator[Any]:
         if not is_inline(node):
             return
         yield node
-
-
-def _source_number_range(nodes: Iterable[Node]) -> range:
-    """Return the numbers of the list of sources."""
-    for node in nodes:
-        if isinstance(node, dict) and node.get("role") == "sources":
-            start = int(node.get("start", 1))
-            return range(start, start + len(node["c"]))
-    return range(0)
 
 
 _CELL_PADDING_TWIPS = 280  # twentieths of a point: space left and right of the text of a cell

@@ -14,9 +14,9 @@ from research.core.i18n import message
 from research.core.records import Language, Report
 from research.export.report_texts import report_translator
 
-# Digest message for a part without evidence, and the message key of the opening line for it.
+# Message of the extractive reasoner for a part without evidence, and that of the opening line for it.
 # A part with "digest.nearest", above quotes that only come near it, counts as unanswered too.
-_LEAD_KEY_BY_DIGEST_KEY = {
+_OPENING_KEY_BY_SPAN_KEY = {
     "digest.missing": "lead.missing",
     "digest.unsearched": "lead.unsearched",
     "digest.failed": "lead.failed",
@@ -34,7 +34,7 @@ class _PartSummary(NamedTuple):
     label: str
     span_indices: tuple[int, ...]
     has_evidence: bool
-    missing_key: str  # message key of the reason, if the part has no other content
+    missing_key: str  # message key of the reason, "" if the part has any content
 
 
 def summarize_evidence(report: Report, cited: CitedAnswer | None) -> EvidenceSummary:
@@ -55,14 +55,14 @@ def summarize_evidence(report: Report, cited: CitedAnswer | None) -> EvidenceSum
     if answered:
         key = "lead.all" if answered == len(parts) else "lead.some"
         clauses.append(translate(key, n=answered, all=len(parts), sources=len(cited.sources)))
-    folded: list[int] = []
-    for missing_key in _LEAD_KEY_BY_DIGEST_KEY.values():
+    replaced: list[int] = []
+    for missing_key in _OPENING_KEY_BY_SPAN_KEY.values():
         missing = [part for part in parts if part.missing_key == missing_key]
         if missing:
             names = message("mark.list", language).join(f"“{part.label}”" for part in missing)
             clauses.append(translate(missing_key, parts=names))
-            folded += [at for part in missing for at in part.span_indices]
-    return EvidenceSummary(_join_sentence(clauses, language), frozenset(folded))
+            replaced += [index for part in missing for index in part.span_indices]
+    return EvidenceSummary(_join_sentence(clauses, language), frozenset(replaced))
 
 
 def _join_sentence(clauses: Sequence[str], language: Language) -> str:
@@ -73,7 +73,7 @@ def _join_sentence(clauses: Sequence[str], language: Language) -> str:
 
 def _part_summaries(report: Report, cited: CitedAnswer, language: Language) -> Iterator[_PartSummary]:
     """Summarise each part of the plan that has its own heading in the answer."""
-    key_by_text = {message(key, language): missing_key for key, missing_key in _LEAD_KEY_BY_DIGEST_KEY.items()}
+    key_by_text = {message(key, language): missing_key for key, missing_key in _OPENING_KEY_BY_SPAN_KEY.items()}
     assert report.plan is not None
     for part in report.plan.parts:
         part_spans = [(at, item) for at, item in enumerate(cited.spans) if item.span.part == part.id]
@@ -96,7 +96,7 @@ def _open_gap(report: Report, cited: CitedAnswer) -> str:
     Return "" if a search followed it, if it found the evidence sufficient, or if the answer states
     what is missing.
     """
-    last = max(report.reflections, key=lambda one: one.round, default=None)
+    last = max(report.reflections, key=lambda reflection: reflection.round, default=None)
     searched = max((finding.task.round for finding in report.findings), default=0)
     if last is None or last.sufficient or last.round < searched or not cited.sources:
         return ""

@@ -55,8 +55,8 @@ def is_drawable(char: str) -> bool:
     return ord(char) in _system_chars()
 
 
-def needs_letters_font(char: str) -> bool:
-    """Return whether the first font would compose a character from parts, which looks bad."""
+def needs_accents_font(char: str) -> bool:
+    """Return whether a letter with accents is missing in the first font, which would compose it from parts."""
     return ord(char) not in _regular_chars() and normalize("NFD", char) != char and is_drawable(char)
 
 

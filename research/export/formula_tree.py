@@ -303,12 +303,13 @@ def formula_mathml(tex: str, *, is_display: bool) -> str:
     if not element:
         return ""
     block = ' display="block"' if is_display else ""
-    source = f'<annotation encoding="application/x-tex">{_escape_html(tex)}</annotation>'
+    source = f'<annotation encoding="application/x-tex">{escape_html(tex)}</annotation>'
     drawn = f"<mrow>{_elements_mathml(element.children)}</mrow>"
     return f"<math{block}><semantics>{drawn}{source}</semantics></math>"
 
 
-def _escape_html(text: str) -> str:
+def escape_html(text: str) -> str:
+    """Escape text for HTML, without the characters that XML forbids."""
     return html.escape(INVALID_XML_CHAR.sub("", replace_surrogates(text)))
 
 
@@ -320,7 +321,7 @@ def _element_mathml(element: FormulaElement) -> str:
     kind, inner = element.kind, _elements_mathml(element.children)
     if kind in _TEXT_TAGS:
         plain = ' mathvariant="normal"' if element.upright and len(element.text) == 1 else ""
-        return f"<{kind}{plain}>{_escape_html(element.text)}</{kind}>"
+        return f"<{kind}{plain}>{escape_html(element.text)}</{kind}>"
     if kind == "mspace":
         return f'<mspace width="{element.width:g}em"></mspace>'
     if kind == "fenced":
@@ -329,9 +330,9 @@ def _element_mathml(element: FormulaElement) -> str:
         )
     if kind == "accent":
         over = {"¯": "‾", "⏞": "⏞"}.get(element.text) or _SIGN_BY_ACCENT.get(element.text, "")
-        return f'<mover accent="true">{inner}<mo>{_escape_html(over)}</mo></mover>'
+        return f'<mover accent="true">{inner}<mo>{escape_html(over)}</mo></mover>'
     if kind == "below":
-        return f"<munder>{inner}<mo>{'_' if element.text == '¯' else _escape_html(element.text)}</mo></munder>"
+        return f"<munder>{inner}<mo>{'_' if element.text == '¯' else escape_html(element.text)}</mo></munder>"
     if kind == "mtable":
         return f"<mtable>{''.join(_row_mathml(row, element.aligns) for row in element.children)}</mtable>"
     return f"<{kind}>{inner}</{kind}>"
@@ -341,7 +342,7 @@ _SIGN_BY_ACCENT = {put: sign for sign, put in reversed(_COMBINING_ACCENTS.items(
 
 
 def _fence_mathml(sign: str, form: str) -> str:
-    return f'<mo fence="true" stretchy="true" form="{form}">{_escape_html(sign)}</mo>' if sign else ""
+    return f'<mo fence="true" stretchy="true" form="{form}">{escape_html(sign)}</mo>' if sign else ""
 
 
 def _row_mathml(row: FormulaElement, aligns: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from research.core.records import Place, Route, TravelMode
 from research.core.text.control_chars import replace_surrogates
 from research.export.spreadsheet_text import INVALID_XML_CHAR, format_plain_number
 from research.export.table_csv import table_csv
-from research.export.table_model import ExportTable, TableColumn
+from research.export.table_model import ExportColumn, ExportTable
 
 KML_NAMESPACE = "http://www.opengis.net/kml/2.2"
 CSV_COLUMNS = (
@@ -74,7 +74,7 @@ def places_kml(
     """Return an OGC KML 2.2 document with a placemark for each place and route.
 
     The provenance lines are the description of the document. Viewers read descriptions as HTML, so
-    these are escaped and can only be text; names and data are literal. Characters that XML 1.0
+    these are escaped and can only be text; names and data are never read as HTML. Characters that XML 1.0
     forbids are dropped.
 
     Raises:
@@ -101,7 +101,7 @@ def places_csv(places: Iterable[Place]) -> str:
     Raises:
         ValueError: a place is not on the globe.
     """
-    columns = [TableColumn(name) for name in CSV_COLUMNS]
+    columns = [ExportColumn(name) for name in CSV_COLUMNS]
     return str(table_csv([ExportTable("", columns, map(_csv_row, places))]), "utf-8")
 
 

@@ -22,18 +22,17 @@ from research.core.records import Evidence, Language, Passage, Report
 from research.core.text.control_chars import replace_surrogates
 from research.core.text.tokenizer import detect_language
 from research.core.urls import canonical_url
-from research.export.document import ReportDocument, build_document, is_right_to_left, plain_text
+from research.export.document import ReportDocument, build_document, has_tag, is_right_to_left, plain_text
 from research.export.font_families import font_families
-from research.export.formula_tree import formula_mathml
+from research.export.formula_tree import escape_html, formula_mathml
 from research.export.options import DEFAULT_OPTIONS, ExportOptions, listed_sources
 from research.export.report_texts import report_translator
 from research.export.sketch_map import places_on_map, sketch_svg
-from research.export.spreadsheet_text import INVALID_XML_CHAR
 
 _CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 )
-_PLAIN_TAGS = {"ul", "em", "strong", "s", "code"}
+_PLAIN_TAGS = {"ul", "tr", "em", "strong", "s", "code"}
 _LANGUAGE_CODES: dict[Language, str] = {"en": "en", "zh": "zh-CN"}
 _ALIGNMENTS = {"left", "center", "right"}
 _MAX_WHOLE_FRAGMENT_CHARS = 80  # a longer text is identified by its two ends
@@ -90,11 +89,11 @@ def report_html(report: Report, cited: CitedAnswer | None, options: ExportOption
     numbered_places = places_on_map(report, cited)
     places, numbers = [place for _, place in numbered_places], [number for number, _ in numbered_places]
     sketch = sketch_svg(places, document.language, numbers=numbers)
-    return _HTMLWriter(document, listed_sources(cited, options), answer_support, sketch).render()
+    return _HTMLWriter(document, listed_sources(cited), answer_support, sketch).render()
 
 
 class _HTMLWriter:
-    """Renders a document as HTML. Methods such as `_p` are found by the tag of a node."""
+    """Renders a document as HTML. `_render_block` calls the method named after the tag of a node, such as `_p`."""
 
     def __init__(
         self,
@@ -123,14 +122,14 @@ class _HTMLWriter:
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             '<meta name="referrer" content="no-referrer">\n'
             '<meta name="generator" content="Sightline">\n'
-            f"<title>{_escape_text(document.title)}</title>\n<style>{_CSS}</style>\n</head>\n<body>\n"
+            f"<title>{escape_html(document.title)}</title>\n<style>{_CSS}</style>\n</head>\n<body>\n"
             f"<main>\n{body}\n</main>\n</body>\n</html>\n"
         )
 
     def _render_contents(self) -> str:
-        heads = [n for n in self._document.nodes if isinstance(n, dict) and n["t"] == "h"]
+        heads: list[Any] = [node for node in self._document.nodes if has_tag(node, "h")]
         lines = "\n".join(
-            f'<li class="l{head["level"]}"><a href="#{head["id"]}">{_escape_text(_heading_text(head))}</a></li>'
+            f'<li class="l{head["level"]}"><a href="#{head["id"]}">{escape_html(_heading_text(head))}</a></li>'
             for head in heads
             if head["level"] in (2, 3)
         )
@@ -143,7 +142,7 @@ class _HTMLWriter:
         return "".join(self._render_node(node) for node in nodes)
 
     def _render_node(self, node: Node) -> str:
-        return _escape_text(node) if isinstance(node, str) else self._render_block(node)
+        return escape_html(node) if isinstance(node, str) else self._render_block(node)
 
     def _render_block(self, node: Any) -> str:
         kind = node["t"] if isinstance(node, dict) else ""
@@ -190,25 +189,18 @@ class _HTMLWriter:
         drawn = "".join(f"<{name}>{self._render_nodes(group)}</{name}>" for name, group in parts if group)
         return f'<div class="wide"><table>{drawn}</table></div>'
 
-    def _tr(self, node: dict[str, Any]) -> str:
-        return f"<tr>{self._render_nodes(node['c'])}</tr>"
-
-    def _th(self, node: dict[str, Any]) -> str:
-        return self._render_cell("th", node)
-
     def _td(self, node: dict[str, Any]) -> str:
-        return self._render_cell("td", node)
-
-    def _render_cell(self, tag: str, node: dict[str, Any]) -> str:
-        align = node.get("align", "")
+        tag, align = node["t"], node.get("align", "")
         style = f' style="text-align:{align}"' if align in _ALIGNMENTS else ""
         style += _direction_attribute(node["c"])
         return f"<{tag}{style}>{self._render_nodes(node['c'])}</{tag}>"
 
+    _th = _td
+
     def _pre(self, node: dict[str, Any]) -> str:
         named = node.get("language", "")
-        language = f' class="language-{_escape_text(named)}"' if named else ""
-        return f"<pre><code{language}>{_escape_text(plain_text(node['c']))}</code></pre>"
+        language = f' class="language-{escape_html(named)}"' if named else ""
+        return f"<pre><code{language}>{escape_html(plain_text(node['c']))}</code></pre>"
 
     def _math(self, node: dict[str, Any]) -> str:
         """Render a formula as MathML, or as its source if it cannot be read."""
@@ -217,7 +209,7 @@ class _HTMLWriter:
         if drawn:
             return drawn
         mode = "display" if display else "inline"
-        return f'<code class="math {mode}">{_escape_text(tex)}</code>'
+        return f'<code class="math {mode}">{escape_html(tex)}</code>'
 
     def _hr(self, _: dict[str, Any]) -> str:
         return "<hr>"
@@ -258,7 +250,7 @@ class _HTMLWriter:
     def _render_passage(self, evidence: Evidence, passage: Passage) -> str:
         spots = self._supporting_spans(evidence, passage)
         facts = [
-            _escape_text(passage.heading),
+            escape_html(passage.heading),
             "" if passage.page is None else self._translate("page", page=passage.page),
             self._translate("grounding") if passage.origin == "grounding" else "",
             self._translate("ocr") if passage.ocr else "",
@@ -334,9 +326,9 @@ def _highlight(text: str, spans: Sequence[tuple[int, int]]) -> str:
 def _highlighted_pieces(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[str]:
     at = 0
     for start, end in spans:
-        yield f"{_escape_text(text[at:start])}<mark>{_escape_text(text[start:end])}</mark>"
+        yield f"{escape_html(text[at:start])}<mark>{escape_html(text[start:end])}</mark>"
         at = end
-    yield _escape_text(text[at:])
+    yield escape_html(text[at:])
 
 
 def _direction_attribute(nodes: Iterable[Node]) -> str:
@@ -347,10 +339,6 @@ def _anchor(address: str, inner: str, attributes: str = "") -> str:
     return f'<a href="{escape(address)}" rel="noopener noreferrer"{attributes}>{inner}</a>'
 
 
-def _escape_text(text: str) -> str:
-    return escape(INVALID_XML_CHAR.sub("", replace_surrogates(text)))
-
-
 def _heading_text(head: dict[str, Any]) -> str:
     """Return a heading without its citation numbers."""
-    return plain_text(n for n in head["c"] if not (isinstance(n, dict) and n["t"] == "cite")).strip()
+    return plain_text(node for node in head["c"] if not has_tag(node, "cite")).strip()

@@ -24,9 +24,9 @@ from research.citations.support import (
 )
 from research.core.i18n import Translator
 from research.core.records import Evidence, Language, Passage, Report, SpanKind
-from research.export import coverage
+from research.export import news_markdown
 from research.export.database_rows_markdown import database_blocks
-from research.export.disagreements import disagreement_blocks
+from research.export.disagreements_markdown import disagreement_blocks
 from research.export.evidence_summary import summarize_evidence
 from research.export.markdown_escaping import (
     bullet_list,
@@ -82,11 +82,11 @@ def report_markdown(
         f"# {_short_title(report.run.question) or translate('untitled')}",
         f"## {translate('question')}",
         *escape_lines_keeping_formulas(report.run.question),
-        *coverage.change_blocks(registry, cited, translate),
+        *news_markdown.story_change_blocks(registry, cited, translate),
         f"## {translate('answer')}",
         *(_answer_blocks(report, cited, answer_support, translate) if cited else _no_answer_block(report, translate)),
         *disagreement_blocks(find_disagreements(report, cited), registry, translate),
-        *coverage.coverage_blocks(report, registry, cited, translate),
+        *news_markdown.news_blocks(report, registry, cited, translate),
         *(source_blocks(cited, translate, options) if cited else ()),
         *note_blocks(report, registry, cited, translate),
         *place_blocks(report, cited, translate),

@@ -22,16 +22,16 @@ class ExportOptions:
         citation_format: the form of citations in Markdown: "numbers", "links" to the list of sources,
             or "footnotes"; None for the usual form, which is links in a file and numbers elsewhere.
         language: the language of column headings of database rows; None for that of the report.
-        part: the number of the answer table or database result to write, counted from 1; 0 for all.
+        table_number: the answer table or database result to write, counted from 1; 0 for all.
     """
 
     citation_format: CitationFormat | None = None
     language: Language | None = None
-    part: int = 0
+    table_number: int = 0
 
     @classmethod
     def from_settings(cls, settings: Settings, **choices: Any) -> ExportOptions:
-        """Create options: those in `choices`, else those that have a setting of the same name."""
+        """Create options: values in `choices`, else those of the settings of the same name."""
         names = {field.name for field in fields(cls)} & set(type(settings).model_fields)
         return cls(**{name: getattr(settings, name) for name in names} | choices)
 
@@ -39,9 +39,6 @@ class ExportOptions:
 DEFAULT_OPTIONS = ExportOptions()
 
 
-def listed_sources(cited: CitedAnswer | None, options: ExportOptions) -> tuple[CitedSource, ...]:
-    """Return the cited sources that an exported file lists, in the order of their numbers.
-
-    Every writer lists these: documents, references, tables and JSON.
-    """
+def listed_sources(cited: CitedAnswer | None) -> tuple[CitedSource, ...]:
+    """Return the cited sources that every exported file lists, in the order of their numbers."""
     return cited.sources if cited else ()

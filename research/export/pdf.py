@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 from itertools import groupby
 from typing import Any
 from urllib.parse import quote
@@ -28,9 +27,9 @@ from research.export.document import (
     build_document,
     has_tag,
     is_displayed,
-    is_inline,
     is_right_to_left,
     plain_text,
+    source_number_range,
 )
 from research.export.fonts import (
     ACCENTED_LETTERS_FONT,
@@ -39,18 +38,18 @@ from research.export.fonts import (
     TEXT_FONTS,
     WESTERN_FONT,
     is_drawable,
-    needs_letters_font,
+    needs_accents_font,
     needs_stroke,
     visible_text,
 )
 from research.export.formula_tree import formula_text, parse_formula, to_json_lists
 from research.export.options import DEFAULT_OPTIONS, ExportOptions
-from research.export.report_facts import to_utc
 from research.export.report_texts import report_translator
 from research.export.sketch_map import describe_map, places_on_map, sketch_svg
+from research.export.tree_markdown import is_inline
 from research.export.typesetting import compile_template
 
-MAX_TABLE_ROWS = 1_000  # nobody reads longer tables on paper
+MAX_TABLE_ROWS = 1_000  # rows of a table on paper; a note counts the others
 MAX_TABLE_CELLS = 12_000
 _TEXT_WIDTH_POINTS = 467.0  # points between the margins of A4
 _MIN_COLUMN_POINTS, _MAX_WORD_POINTS = 26.0, 90.0  # least width, and limit for the longest word
@@ -66,7 +65,7 @@ _EMOJI = (
 # A word in which no line can break. Scripts with joined letters are left whole.
 _LONG_WORD = r"[!-~\u00a1-\u058f\u1e00-\u1fff]{%d,}"
 # Pieces slanted as a whole, as no font has italics: a word of unjoined letters, or one Han.
-_SLANTED = r"(?P<lean>[0-9A-Za-z\u00aa-\u052f\u1e00-\u1fff]{1,24}|[\u3400-\u9fff\uac00-\ud7a3])"
+_SLANTED = r"(?P<slanted>[0-9A-Za-z\u00aa-\u052f\u1e00-\u1fff]{1,24}|[\u3400-\u9fff\uac00-\ud7a3])"
 _STACKED_MARKS = re.compile(  # setting letters with more marks takes minutes
     "([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]{12})"
     "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]+"
@@ -78,21 +77,12 @@ _NEUTRAL_CHARS = " “”‘’—…·0123456789()[]"
 
 def report_pdf(report: Report, cited: CitedAnswer | None, options: ExportOptions = DEFAULT_OPTIONS) -> bytes:
     """Return the whole report as a PDF."""
-    document = build_document(report, cited, options)
-    timestamp = to_utc(cited.answer.created if cited else report.run.created)
-    author = cited.answer.author if cited else ""
-    return document_pdf(document, made=timestamp, author=author, places=places_on_map(report, cited))
+    return document_pdf(build_document(report, cited, options), places_on_map(report, cited))
 
 
-def document_pdf(
-    document: ReportDocument,
-    *,
-    made: datetime,
-    author: str = "",
-    places: Sequence[tuple[int, Place]] = (),
-) -> bytes:
-    """Return a document as a PDF, with a map below the heading of its places."""
-    return compile_template("report.typ", _TemplateData(document, places).build(made, author), timestamp=made)
+def document_pdf(document: ReportDocument, places: Sequence[tuple[int, Place]] = ()) -> bytes:
+    """Return a document as a PDF, with a map of the places, each with its number, 0 for none."""
+    return compile_template("report.typ", _TemplateData(document, places).build(), timestamp=document.timestamp)
 
 
 class _TemplateData:
@@ -102,11 +92,11 @@ class _TemplateData:
         self._document, self._places = document, places
         self._translate: Translator = report_translator(document.language)
         self._is_western = document.language != "zh"  # default width of shared punctuation
-        self._source_list = _find_source_list(document.nodes)
+        self._source_numbers = source_number_range(document.nodes)
         self._headings: dict[str, list[Any]] = {}
         self._undrawable: dict[str, None] = {}  # names of undrawable scripts and characters, in order
 
-    def build(self, timestamp: datetime, author: str) -> dict[str, Any]:
+    def build(self) -> dict[str, Any]:
         """Return the data of the template `report.typ`."""
         title = visible_text(self._document.title).strip() or self._translate("untitled")
         nodes = list(self._document.nodes)
@@ -117,9 +107,9 @@ class _TemplateData:
         return {
             "language": self._document.language,
             "title": title,
-            "named": self._split_text(title, is_bold=True),
-            "author": visible_text(author).strip() or "Sightline",
-            "byline": f"Sightline · {timestamp:%Y-%m-%d %H:%M} UTC",
+            "title_nodes": self._split_text(title, is_bold=True),
+            "author": visible_text(self._document.author).strip() or "Sightline",
+            "byline": f"Sightline · {self._document.timestamp:%Y-%m-%d %H:%M} UTC",
             "contents": self._translate("contents"),
             "fonts": {
                 "plain": marks,
@@ -128,7 +118,7 @@ class _TemplateData:
                 "letters": (ACCENTED_LETTERS_FONT, *marks),
                 "marks": (TEXT_FONTS[0],) if self._is_western else (WESTERN_FONT,),
             },
-            "heads": self._headings,
+            "headings": self._headings,
             "nodes": [*body, *self._undrawable_note()],
         }
 
@@ -200,14 +190,11 @@ class _TemplateData:
     def _build_list(self, node: Any, depth: int) -> dict[str, Any]:
         """Build a list. Citations link to the items of the list of sources."""
         items = [item for item in node["c"] if isinstance(item, dict)]
-        block: dict[str, Any] = {"t": node["t"], "c": [self._build_item(i["c"], depth) for i in items]}
+        block: dict[str, Any] = {"t": node["t"], "c": [self._build_blocks(item["c"], depth + 1) for item in items]}
         if node["t"] == "ol":
             block["start"] = int(node.get("start", 1))
-            block["sources"] = node is self._source_list
+            block["sources"] = node.get("role") == "sources"
         return block
-
-    def _build_item(self, nodes: Sequence[Node], depth: int) -> list[Any]:
-        return self._build_blocks(nodes, depth + 1)
 
     # --- Tables
 
@@ -227,13 +214,13 @@ class _TemplateData:
             max(ems * size + _CELL_PADDING_POINTS, low) for ems, low in zip(preferred_ems, min_widths, strict=True)
         ]
         drawn = [[self._build_cell(cell) for cell in row] for row in cells]
-        heads = 1 if all(cell["t"] == "th" for cell in shown[0]["c"]) else 0
+        header_rows = 1 if all(cell["t"] == "th" for cell in shown[0]["c"]) else 0
         for band in split_into_bands(min_widths, _TEXT_WIDTH_POINTS):
             widths = fit_columns(
                 [preferred_widths[at] for at in band], [min_widths[at] for at in band], _TEXT_WIDTH_POINTS
             )
             band_rows = [[row[at] for at in band] for row in drawn]
-            yield {"t": "table", "wide": widths, "size": size, "heads": heads, "c": band_rows}
+            yield {"t": "table", "widths": widths, "size": size, "header_rows": header_rows, "c": band_rows}
         if len(shown) < len(rows):
             note = self._translate("rows cut", count=len(rows) - len(shown))
             yield {"t": "note", "c": self._split_text(note)}
@@ -291,9 +278,8 @@ class _TemplateData:
         return {"t": "math", "display": display, "c": to_json_lists(formula), "words": formula_text(tex)}
 
     def _build_citation(self, number: int, *, as_superscript: bool) -> dict[str, Any]:
-        start = int(self._source_list.get("start", 1)) if self._source_list else 0
-        leads = bool(self._source_list) and start <= number < start + len(self._source_list["c"])
-        return {"t": "cite", "number": number, "leads": leads, "raised": as_superscript}
+        is_listed = number in self._source_numbers
+        return {"t": "cite", "number": number, "is_listed": is_listed, "superscript": as_superscript}
 
     def _split_text(
         self,
@@ -306,8 +292,9 @@ class _TemplateData:
     ) -> list[Any]:
         """Split text into pieces with the same treatment.
 
-        Pieces need another font, break points (`part`), a slant (`lean`), a stroke because their
-        bold font is missing (`thin`), or a substitute because no font can draw them (`lost`).
+        Pieces need another font (`emoji`, `letters`, `mark`), points at which a long word may break
+        (`break`), a slant (`slanted`), a stroke because no bold font has them (`stroked`), or a
+        substitute because no font can draw them (`undrawable`).
         """
         text = _STACKED_MARKS.sub(r"\1", visible_text(text))
         if not keep_spaces:
@@ -320,13 +307,13 @@ class _TemplateData:
         ]
         if is_slanted:
             patterns[2:] = [_SLANTED]
-        if accented := "".join(char for char in sorted(set(text)) if needs_letters_font(char)):
+        if accented := "".join(char for char in sorted(set(text)) if needs_accents_font(char)):
             letters = re.escape(accented)
             patterns.insert(0, rf"(?P<letters>[\w{letters}]*[{letters}][\w{letters}]*)")
-        if is_bold and (thin := "".join(char for char in sorted(set(text)) if needs_stroke(char))):
-            patterns.insert(0, f"(?P<thin>[{re.escape(thin)}]+)")
+        if is_bold and (stroked := "".join(char for char in sorted(set(text)) if needs_stroke(char))):
+            patterns.insert(0, f"(?P<stroked>[{re.escape(stroked)}]+)")
         if undrawable:
-            patterns.insert(0, f"(?P<lost>[{re.escape(undrawable)}]+)")
+            patterns.insert(0, f"(?P<undrawable>[{re.escape(undrawable)}]+)")
         out: list[Any] = []
         at = 0
         for match in re.finditer("|".join(patterns), text):
@@ -338,13 +325,12 @@ class _TemplateData:
         return [piece for piece in out if piece != ""]
 
     def _special_piece(self, kind: str, match: re.Match[str], text: str) -> list[Any] | None:
+        """Return the nodes of a piece; None for punctuation of the width that the text has anyway."""
         words = match[0]
-        if kind == "lost":
-            return [{"t": "lost", "c": [f"[{name}]"]} for name in self._undrawable_names(words)]
-        if kind in ("emoji", "letters", "thin"):
+        if kind == "undrawable":
+            return [{"t": "undrawable", "c": [f"[{name}]"]} for name in self._undrawable_names(words)]
+        if kind in ("emoji", "letters", "stroked", "slanted"):
             return [{"t": kind, "c": [words]}]
-        if kind == "lean":
-            return [{"t": "lean", "c": [words]}]
         if kind == "long":
             return list(_break_word(words))
         if _is_western(text, match.start(), match.end()) == self._is_western:
@@ -368,14 +354,14 @@ def _break_word(word: str) -> Iterator[Any]:
     """Yield a long word with break points, after signs or else anywhere."""
     for at, part in enumerate(_BREAK_POINT.split(word)):
         if at:
-            yield {"t": "part"}
+            yield {"t": "break"}
         if len(part) <= 24:
             yield part
             continue
         step = 1 if len(part) <= 500 else 10
         for start in range(0, len(part), step):
             if start:
-                yield {"t": "part"}
+                yield {"t": "break"}
             yield part[start : start + step]
 
 
@@ -402,9 +388,3 @@ def _ascii_address(url: str) -> str:
     """Return a web address in ASCII, "" for any other address."""
     is_web_address = url.startswith(("http://", "https://"))
     return quote(url, safe="%/:=&?~#+!$,;'@()*[]-._") if is_web_address else ""
-
-
-def _find_source_list(nodes: Iterable[Node]) -> Any:
-    """Return the list of sources, or None."""
-    lists = (n for n in nodes if isinstance(n, dict) and n.get("role") == "sources")
-    return next(lists, None)

@@ -29,16 +29,16 @@ def _routes_on_globe(report: Report) -> list[Route]:
 
 
 def places_geojson_file(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> str:
-    """Write places and routes as GeoJSON."""
+    """Return places and routes as GeoJSON."""
     return places_geojson(places_on_globe(report), provenance_lines(report, cited), _routes_on_globe(report))
 
 
 def places_kml_file(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> str:
-    """Write places and routes as KML, titled like the question."""
+    """Return places and routes as KML, titled like the question."""
     places, routes = places_on_globe(report), _routes_on_globe(report)
     return places_kml(places, report.run.question, provenance_lines(report, cited), routes)
 
 
 def places_csv_file(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> str:
-    """Write places as CSV."""
+    """Return places as CSV."""
     return places_csv(places_on_globe(report))

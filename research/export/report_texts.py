@@ -14,7 +14,10 @@ MESSAGE_PREFIX = "report."
 
 
 def report_translator(language: Language, citation_format: CitationFormat = "numbers") -> Translator:
-    """Return a function that formats fixed texts by key, with citations in a given format."""
+    """Return a function that formats fixed texts by key.
+
+    The key "cite" gives a citation in the given format; no other text depends on it.
+    """
 
     def translate(key: str, /, **blanks: object) -> str:
         text_key = f"cite.{citation_format}" if key == "cite" and citation_format != "numbers" else key

@@ -22,7 +22,7 @@ from openpyxl.worksheet.hyperlink import Hyperlink
 from research.core.text.control_chars import replace_surrogates
 from research.export.column_widths import width_in_ems
 from research.export.spreadsheet_text import truncate_cell
-from research.export.table_model import ExportTable, TableCell
+from research.export.table_model import ExportCell, ExportTable
 
 MAX_EXACT_INTEGER = 10**15  # spreadsheets keep only 15 digits
 _OLDEST_EXCEL_DATE = datetime(1900, 3, 1)  # Excel miscounts the days of January and February 1900
@@ -57,7 +57,7 @@ def workbook_bytes(sheets: Sequence[Sheet], notes: Mapping[str, Sequence[str]]) 
             _write_cell(sheet, 1, at, column.name).font = _HEADING_FONT
         for line, row in enumerate(entry.table.rows, 2):
             for at, value in enumerate(row, 1):
-                if isinstance(value, TableCell):
+                if isinstance(value, ExportCell):
                     _write_table_cell(sheet, line, at, value)
                 elif value is not None:
                     _write_cell(sheet, line, at, value)
@@ -84,7 +84,7 @@ def _sheet_name(name: str) -> str:
     return _INVALID_SHEET_NAME_CHAR.sub(" ", replace_surrogates(name))[:_MAX_SHEET_NAME_CHARS].strip()
 
 
-def _write_table_cell(sheet: Any, row: int, column: int, cell: TableCell) -> None:
+def _write_table_cell(sheet: Any, row: int, column: int, cell: ExportCell) -> None:
     """Write a value with its format, colour, note and link."""
     target = sheet.cell(row, column) if cell.value is None else _write_cell(sheet, row, column, cell.value)
     if cell.number_format:

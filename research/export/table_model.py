@@ -17,7 +17,7 @@ from research.core.text.control_chars import replace_surrogates
 CellStyle = Literal["", "missing", "conflict"]
 
 
-class TableColumn(NamedTuple):
+class ExportColumn(NamedTuple):
     """A column: its heading, its type, and facts about it for formats that can hold them.
 
     The type is text, integer, number, boolean, date, datetime or texts (a list of texts).
@@ -29,7 +29,7 @@ class TableColumn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TableCell:
+class ExportCell:
     """A value with what a workbook shows beside it.
 
     Attributes:
@@ -49,13 +49,13 @@ class TableCell:
 
 
 class ExportTable(NamedTuple):
-    """A table. Its cells are values (text, numbers, dates, None) or `TableCell`.
+    """A table. Its cells are values (text, numbers, dates, None) or `ExportCell`.
 
     `metadata` holds facts about the whole table, by name.
     """
 
     name: str
-    columns: Sequence[TableColumn]
+    columns: Sequence[ExportColumn]
     rows: Iterable[Sequence[Any]]
     metadata: Mapping[str, str] | None = None
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from research.core.text.control_chars import replace_surrogates
-from research.export.table_model import ExportTable, TableColumn, unique_names
+from research.export.table_model import ExportColumn, ExportTable, unique_names
 
 _INT64_LIMIT = 2**63
 
@@ -41,7 +41,7 @@ def arrow_table(table: ExportTable) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata=facts or None))
 
 
-def _clean_metadata(column: TableColumn) -> dict[str, str] | None:
+def _clean_metadata(column: ExportColumn) -> dict[str, str] | None:
     return {key: replace_surrogates(text) for key, text in column.metadata.items()} if column.metadata else None
 
 

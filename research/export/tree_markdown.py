@@ -18,7 +18,7 @@ from research.core.text.control_chars import replace_surrogates, strip_direction
 from research.export.markdown_escaping import backslash_match, escape_inline, escape_line_start
 
 _EMPHASIS_MARKS = {"em": "*", "strong": "**", "s": "~~"}
-_BLOCK_TAGS = frozenset({"p", "h", "ul", "ol", "table", "pre", "blockquote", "hr"})
+_BLOCK_TAGS = frozenset({"p", "h", "ul", "ol", "li", "table", "pre", "blockquote", "hr"})
 _MIN_GROUPED_ROWS = 3  # fewer rows without a source are marked one by one
 _TASK_BOX = re.compile(r"\[([ xX])\]\s+")
 _CLOSING_PUNCTUATION = "，。；、！？）”’,.;!?"  # need no space after a citation; "(" and ":" would make it a link
@@ -51,6 +51,8 @@ def render_spans(
 
 
 class _TreeWriter:
+    """Renders the nodes of a tree; see `render_spans` for its arguments."""
+
     def __init__(
         self,
         spans: Sequence[NumberedSpan],
@@ -66,7 +68,7 @@ class _TreeWriter:
         """Render the blocks of a container; inline nodes between them become paragraphs."""
         out: list[str] = []
         last, alternate = "", in_item  # adjacent lists need different bullets
-        for inline, group in groupby(nodes, key=_is_inline):
+        for inline, group in groupby(nodes, key=is_inline):
             if inline:
                 out += self._render_paragraphs(list(group))
                 last, alternate = "", False
@@ -103,7 +105,7 @@ class _TreeWriter:
             number = f"{first + at}{'.)'[alternate_marker]}"
             items.append(self._render_item(item, number if node["t"] == "ol" else "*+"[alternate_marker]))
         dense = not any("\n\n" in item for item in items)
-        spaced = any(not _is_inline(child) and child["t"] == "p" for i in node["c"] for child in i["c"])
+        spaced = any(not is_inline(child) and child["t"] == "p" for i in node["c"] for child in i["c"])
         return ("\n" if dense and not spaced else "\n\n").join(items)
 
     def _render_item(self, node: dict[str, Any], marker: str) -> str:
@@ -113,7 +115,7 @@ class _TreeWriter:
             blocks[0] = f"[{box}] {blocks[0]}"
         # A list that can interrupt a paragraph may follow it without an empty line.
         follows = len(blocks) == 2 and re.match(r"(?:[*+]|1[.)]) \S", blocks[1])
-        dense = follows and _is_inline(content[0])
+        dense = follows and is_inline(content[0])
         lines = ("\n" if dense else "\n\n").join(blocks).split("\n")
         indent = " " * (len(marker) + 1)
         rest = [f"{indent}{line}" if line else "" for line in lines[1:]]
@@ -206,6 +208,7 @@ def _without_marks(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tag_of(node: Node) -> str:
+    """Return the tag of an element, "" for a string."""
     return node["t"] if isinstance(node, dict) else ""
 
 
@@ -214,7 +217,8 @@ def _splits_paragraph(node: Node) -> bool:
     return isinstance(node, dict) and (node["t"] == "br" or bool(node.get("display")))
 
 
-def _is_inline(node: Node) -> bool:
+def is_inline(node: Node) -> bool:
+    """Return whether a node stands within a paragraph."""
     return _tag_of(node) not in _BLOCK_TAGS
 
 

@@ -18,7 +18,7 @@ from research.export.fonts import load_fonts
 
 _TEMPLATE_FOLDER = Path(__file__).parent
 _LARGE_DATA_CHARS = 50_000  # characters of JSON
-_TYPST_CACHE_DOCUMENTS = 11  # Typst drops a cached document after as many others
+_TYPST_CACHE_DOCUMENTS = 11  # documents to compile until Typst drops the one before them from its cache
 
 
 def compile_template(

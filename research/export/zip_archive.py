@@ -38,9 +38,10 @@ def report_zip(report: Report, cited: CitedAnswer | None, options: ExportOptions
     timestamp = to_utc(report.answer.created if report.answer else report.run.created)
     written: dict[str, bytes] = {}
     errors: dict[str, str] = {}
-    for name, export_format, part in _archived_files(report, cited):
+    for name, export_format, table_number in _archived_files(report, cited):
         try:
-            data = export_format.write(report, cited, replace(options, part=part, citation_format=None, language=None))
+            file_options = replace(options, table_number=table_number, citation_format=None, language=None)
+            data = export_format.write(report, cited, file_options)
             written[name] = _set_document_time(data, timestamp)
         except Exception as error:  # noqa: BLE001 - the README names it; the other files are there
             _log.warning("%s could not be written", name, exc_info=True)
@@ -51,21 +52,21 @@ def report_zip(report: Report, cited: CitedAnswer | None, options: ExportOptions
 
 
 def _archived_files(report: Report, cited: CitedAnswer | None) -> Iterator[tuple[str, ExportFormat, int]]:
-    """Yield the name, the format and the number of each file. Tables of an answer are a CSV file each."""
-    for export_format, part in list_exports(report, cited):
+    """Yield the name, format and table number of each file. Tables of an answer are a CSV file each."""
+    for export_format, table_number in list_exports(report, cited):
         if not export_format.is_archived:
             continue
         is_split = export_format.content == "answer tables" and export_format.mime == "text/csv"
-        for number in range(1, len(answer_tables(cited)) + 1) if is_split and cited else (part,):
+        for number in range(1, len(answer_tables(cited)) + 1) if is_split and cited else (table_number,):
             yield _file_name(export_format, number), export_format, number
 
 
-def _file_name(export_format: ExportFormat, part: int) -> str:
+def _file_name(export_format: ExportFormat, table_number: int) -> str:
     """Return the name of a file in the archive, such as report.pdf or rows/rows-1.csv."""
     suffix, content = export_format.suffix, export_format.content
-    if part:
+    if table_number:
         stem = "rows/rows" if content == "rows" else "tables/table"
-        return f"{stem}-{part}.{suffix.rpartition('.')[2]}"
+        return f"{stem}-{table_number}.{suffix.rpartition('.')[2]}"
     return f"{content}.{suffix}" if suffix.split(".")[0] not in ("sources", "places", "table", "tables") else suffix
 
 

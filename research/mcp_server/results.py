@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Sequence
+from typing import Any
 
 from mcp import types
 from pydantic import BaseModel, ValidationError
@@ -26,6 +27,11 @@ class ToolCallError(Exception):
 
 def run_result(report: Report) -> types.CallToolResult:
     """Return the report of a run as text and data."""
+    return _status_result(report, schemas.RunResult(**_run_fields(report)))
+
+
+def _run_fields(report: Report) -> dict[str, Any]:
+    """Return the fields of `RunResult` for the report of a run."""
     run, answer = report.run, research.number_report_answer(report)
     data = json.loads(research.export_report(report, answer, "json", _export_options()))
     cites = [
@@ -41,10 +47,14 @@ def run_result(report: Report) -> types.CallToolResult:
     ]
     names = set(schemas.FailedStep.model_fields)
     failures = [schemas.FailedStep(**{name: item[name] for name in names}) for item in data["failures"]]
-    result = schemas.RunResult(
-        run=run.id, status=run.status, question=run.question, answer=data["answer"], citations=cites, failures=failures
-    )
-    return _status_result(report, result)
+    return {
+        "run": run.id,
+        "status": run.status,
+        "question": run.question,
+        "answer": data["answer"],
+        "citations": cites,
+        "failures": failures,
+    }
 
 
 def report_file(report: Report, suffix: str) -> tuple[str | bytes, str] | None:
@@ -55,7 +65,7 @@ def report_file(report: Report, suffix: str) -> tuple[str | bytes, str] | None:
     answer = research.number_report_answer(report)
     for file in research.list_exports(report, answer):
         if file.suffix == suffix:
-            data = file.format.write(report, answer, _export_options(part=file.part))
+            data = file.format.write(report, answer, _export_options(table_number=file.table_number))
             try:
                 return data.decode(), file.format.mime
             except UnicodeDecodeError:
@@ -68,21 +78,23 @@ def report_text(report: Report) -> str:
     return research.report_markdown(report, research.number_report_answer(report), _export_options())
 
 
-def _export_options(part: int = 0) -> research.ExportOptions:
-    return research.ExportOptions.from_settings(research.get_application().services_for().settings, part=part)
+def _export_options(table_number: int = 0) -> research.ExportOptions:
+    return research.ExportOptions.from_settings(
+        research.get_application().services_for().settings, table_number=table_number
+    )
 
 
 def table_result(report: Report) -> types.CallToolResult:
     """Return a table as text and data."""
-    fields = run_result(report).structuredContent or {}
     table = None
     if research.has_cited_table(report):
         answer = research.number_report_answer(report)
         table = json.loads(research.export_report(report, answer, "table.json", _export_options()))
-    return _status_result(report, schemas.TableResult(**fields, table=table))
+    return _status_result(report, schemas.TableResult(**_run_fields(report), table=table))
 
 
 def _status_result(report: Report, result: schemas.RunResult) -> types.CallToolResult:
+    """Return a result with the report as its text; that of a failed run is an error with the reason."""
     run, text = report.run, report_text(report)
     if run.status == "failed":
         why = f"The run {run.id} has failed: {run.error}. Call again with this run_id to go on."
@@ -91,6 +103,7 @@ def _status_result(report: Report, result: schemas.RunResult) -> types.CallToolR
 
 
 def run_summary(run: Run) -> schemas.RunSummary:
+    """Return the entry of a run in the list of runs."""
     return schemas.RunSummary(
         run=run.id,
         question=run.question,
@@ -123,10 +136,10 @@ def places_result(finding: Finding) -> types.CallToolResult:
     """
     if finding.reason not in (None, "empty"):
         raise ToolCallError(f"{finding.reason}: {finding.message}" if finding.message else finding.reason)
-    places = [place for item in finding.evidence if (place := to_place(item))]
+    places = [place for item in finding.evidence if (place := _to_place(item))]
     facts = [item.passages[0].text for item in finding.evidence if not item.place]
     note = "\n".join(filter(None, [finding.message, *facts]))
-    lines = [format_place(place) for place in places]
+    lines = [_format_place(place) for place in places]
     text = "\n".join(filter(None, [note, *lines])) or "Nothing was found."
     return tool_result(text, schemas.PlacesResult(places=places, provider=finding.provider, note=note))
 
@@ -148,14 +161,15 @@ def database_result(answer: research.DatabaseAnswer, limit: int) -> types.CallTo
         rows=[[row[name] for name in answer.columns] for row in rows[:limit]],
         count=answer.count,
         more=answer.truncated or answer.count > limit,
-        coverage="; ".join(map(format_coverage, answer.coverage)),
+        coverage="; ".join(map(_format_coverage, answer.coverage)),
     )
-    lines = ["\t".join(table.columns)] + ["\t".join(map(format_cell, row)) for row in table.rows]
+    lines = ["\t".join(table.columns)] + ["\t".join(map(_format_database_value, row)) for row in table.rows]
     parts = [table.answer, table.coverage, table.sql, "\n".join(lines) if table.columns else ""]
     return tool_result("\n\n".join(filter(None, parts)), table)
 
 
-def to_place(evidence: Evidence) -> schemas.FoundPlace | None:
+def _to_place(evidence: Evidence) -> schemas.FoundPlace | None:
+    """Return the place of a piece of evidence with its address, None if it has no place."""
     place = evidence.place
     if place is None:
         return None
@@ -163,37 +177,40 @@ def to_place(evidence: Evidence) -> schemas.FoundPlace | None:
     return schemas.FoundPlace(**place.model_dump(include=shared), url=evidence.url)
 
 
-def format_place(place: schemas.FoundPlace) -> str:
+def _format_place(place: schemas.FoundPlace) -> str:
     distance = f"{place.distance} m" if place.distance is not None else ""
     rating = f"{place.rating:g} of 5" if place.rating is not None else ""
     facts = filter(None, (place.address, distance, rating, place.hours, f"{place.lng:.6f},{place.lat:.6f}"))
     return f"- {place.name}: {'; '.join(facts)}{' (sample)' if place.sample else ''}"
 
 
-def format_coverage(coverage: ColumnCoverage) -> str:
+def _format_coverage(coverage: ColumnCoverage) -> str:
     columns, scope = ", ".join(coverage.columns), " of a subquery" if coverage.subquery else ""
     if coverage.known is None:
         return f"{columns}: in how many rows{scope} it is known could not be counted"
     return f"{columns}: known in {coverage.known} of {coverage.rows} rows{scope}"
 
 
-def format_cell(value: object) -> str:
+def _format_database_value(value: object) -> str:
+    """Format a value of a database as one line, "" for NULL."""
     return "" if value is None else " ".join(str(value).split())
 
 
 def tool_result(text: str, result: BaseModel, *, is_error: bool = False) -> types.CallToolResult:
+    """Return the result of a call as text and data. Half surrogate pairs, which pages may contain, are replaced."""
     data = json.loads(replace_surrogates(json.dumps(result.model_dump(mode="json"), ensure_ascii=False), "?"))
     content: list[types.ContentBlock] = [types.TextContent(type="text", text=replace_surrogates(text, "?"))]
     return types.CallToolResult(content=content, structuredContent=data, isError=is_error)
 
 
 def error_result(message: str) -> types.CallToolResult:
+    """Return the result of a call that has failed."""
     content: list[types.ContentBlock] = [types.TextContent(type="text", text=replace_surrogates(message, "?"))]
     return types.CallToolResult(content=content, isError=True)
 
 
 def error_message(error: Exception, tool: str) -> str:
-    """Return the message about an exception, without secrets."""
+    """Return the message about an exception, without secrets. An unexpected one is logged; only its type is named."""
     if isinstance(error, ValidationError):
         problems = error.errors(include_url=False, include_input=False)
         messages = (f"{'.'.join(map(str, problem['loc'])) or 'the call'}: {problem['msg']}" for problem in problems)

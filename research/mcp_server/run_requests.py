@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 
 def start_run(application: Application, arguments: schemas.ResearchArguments | schemas.TableArguments) -> Run:
+    """Start the run of a call, or return the run that has its id.
+
+    Raises:
+        ToolCallError: there is no such source or notebook.
+    """
     run_id = arguments.run_id or ""
     if isinstance(arguments, schemas.ResearchArguments):
         return application.runs.start(arguments.question, options=_run_options(application, arguments), run_id=run_id)
@@ -46,6 +51,9 @@ def _run_options(application: Application, arguments: schemas.ResearchArguments 
     """Return the options of a run: the default options with those of the call.
 
     Approval of the plan and clarifying questions are off, because no person is present.
+
+    Raises:
+        ToolCallError: there is no such source or notebook.
     """
     services = application.services_for()
     queries, loops, notebook = None, None, None
@@ -74,7 +82,11 @@ def _run_options(application: Application, arguments: schemas.ResearchArguments 
 
 
 def notebook_documents(application: Application, notebook: str) -> Sequence[str]:
-    """Return the names of the documents of a notebook."""
+    """Return the names of the documents of a notebook.
+
+    Raises:
+        ToolCallError: there is no such notebook.
+    """
     known = application.store.notebooks("local")
     if notebook not in known:
         available = ", ".join(known) or "there are none"

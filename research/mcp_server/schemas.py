@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from research.core.records import MAX_QUESTION_CHARS, ColumnType, FailureReason, PublicationNotice, RunStatus
 
-MAX_WORDS_CHARS = 200  # characters of a search query or a place name
-MAX_RADIUS_METRES = 50_000  # metres
-EFFORTS = {"low": (1, 1), "medium": (3, 2), "high": (5, 4)}  # queries per round, rounds
+MAX_SEARCH_CHARS = 200  # characters of a search query or a place name
+MAX_RADIUS_METRES = 50_000
+EFFORTS = {"low": (1, 1), "medium": (3, 2), "high": (5, 4)}  # queries per round, and rounds, by effort
 
 
 class _Arguments(BaseModel):
@@ -26,7 +26,7 @@ class _Result(BaseModel):
 
 
 QuestionText = Annotated[str, Field(min_length=1, max_length=MAX_QUESTION_CHARS)]
-SearchText = Annotated[str, Field(min_length=1, max_length=MAX_WORDS_CHARS)]
+SearchText = Annotated[str, Field(min_length=1, max_length=MAX_SEARCH_CHARS)]
 NotebookName = Annotated[str, Field(min_length=1, max_length=80)]
 RunId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$", description="letters, digits, - and _; at most 64")]
 

@@ -80,7 +80,7 @@ class Tool:
     result_type: type[BaseModel]
     handler: Callable[[Any], Awaitable[types.CallToolResult]]
     is_read_only: bool = True
-    uses_internet: bool = False  # whether it may send requests to the internet
+    uses_internet: bool = False  # may send requests to the internet
 
     def definition(self, name: str) -> types.Tool:
         hints = types.ToolAnnotations(
@@ -106,16 +106,16 @@ class SightlineServer(Server[Any, Any]):
     def __init__(self, data_dir: Path | None = None) -> None:
         super().__init__("sightline", version=research.__version__, instructions=INSTRUCTIONS)
         self._data_dir, self._is_open = data_dir, False
-        self._own_runs: set[str] = set()  # runs started or resumed here
+        self._started_runs: set[str] = set()  # runs started or resumed here
         self._caller_counts: Counter[str] = Counter()  # waiting calls per run
         self._follow_limiter = anyio.CapacityLimiter(100)  # threads waiting for events
         self._tools = self._make_tools()
         self._register_handlers()
 
-    async def run(self, read_stream: Any, write_stream: Any, *args: Any, **more: Any) -> None:
-        """Serve a session like the SDK, but reject requests with unknown methods."""
+    async def run(self, read_stream: Any, write_stream: Any, *args: Any, **kwargs: Any) -> None:
+        """Serve a session as the SDK does, but reject requests with unknown methods."""
         async with reject_unknown_requests(read_stream, write_stream) as received:
-            await super().run(received, write_stream, *args, **more)
+            await super().run(received, write_stream, *args, **kwargs)
 
     def close(self) -> None:
         """Release the data folder if it is open."""
@@ -132,14 +132,14 @@ class SightlineServer(Server[Any, Any]):
                 "places, a database, the library of documents), judges what is missing, searches "
                 "again and writes. Returns the report as Markdown, and its answer with the passages "
                 "that it cites. May cost money with the models that are set up.",
-                schemas.ResearchArguments, schemas.RunResult, self._run_research, is_read_only=False, uses_internet=True,
+                schemas.ResearchArguments, schemas.RunResult, self._run_to_end, is_read_only=False, uses_internet=True,
             ),
             "research_table": Tool(
                 "Fill in a table",
                 "Answers the same questions (columns) on several things (rows): each cell has its own value, "
                 "by type, and the sentence of a source that says so, or why it is empty. May cost money with "
                 "the models that are set up: a search for each cell, and a call for each row.",
-                schemas.TableArguments, schemas.TableResult, self._run_table, is_read_only=False, uses_internet=True,
+                schemas.TableArguments, schemas.TableResult, self._run_to_end, is_read_only=False, uses_internet=True,
             ),
             "report": Tool(
                 "Read a report",
@@ -175,9 +175,6 @@ class SightlineServer(Server[Any, Any]):
         async def tools() -> list[types.Tool]:
             return [tool.definition(name) for name, tool in self._tools.items()]
 
-        async def call(name: str, arguments: dict[str, Any]) -> types.CallToolResult:
-            return await self._call_tool(name, arguments)
-
         async def resources() -> list[types.Resource]:
             return await self._run_in_thread(self._list_resources)
 
@@ -202,7 +199,7 @@ class SightlineServer(Server[Any, Any]):
             return [await self._run_in_thread(self._read_resource, str(uri))]
 
         self.list_tools()(tools)  # type: ignore[no-untyped-call]
-        self.call_tool(validate_input=False)(call)
+        self.call_tool(validate_input=False)(self._call_tool)
         self.list_resources()(resources)  # type: ignore[no-untyped-call]
         self.list_resource_templates()(templates)  # type: ignore[no-untyped-call]
         self.read_resource()(read)  # type: ignore[no-untyped-call]
@@ -224,21 +221,19 @@ class SightlineServer(Server[Any, Any]):
         return await to_thread.run_sync(partial(self._with_application, function, *args))
 
     def _with_application(self, function: Callable[..., _T], *args: Any) -> _T:
+        """Call a function with the application, which the first call opens."""
         application = research.get_application(self._data_dir)
         self._is_open = True
         return function(application, *args)
 
     # Runs
 
-    async def _run_research(self, arguments: schemas.ResearchArguments) -> types.CallToolResult:
+    async def _run_to_end(self, arguments: schemas.ResearchArguments | schemas.TableArguments) -> types.CallToolResult:
+        """Start or resume the run of a call, report its progress and return its report or its table."""
         run, after = await self._run_in_thread(self._start_run, arguments)
         await self._wait_for_run(run, after)
-        return await self._run_in_thread(_read_run, run.id)
-
-    async def _run_table(self, arguments: schemas.TableArguments) -> types.CallToolResult:
-        run, after = await self._run_in_thread(self._start_run, arguments)
-        await self._wait_for_run(run, after)
-        return await self._run_in_thread(_read_table, run.id)
+        read = _read_table if isinstance(arguments, schemas.TableArguments) else _read_run
+        return await self._run_in_thread(read, run.id)
 
     async def _wait_for_run(self, run: Run, after: int) -> None:
         """Report the progress of a run until it ends; stop it if no caller is left.
@@ -254,30 +249,29 @@ class SightlineServer(Server[Any, Any]):
             raise
         finally:
             self._caller_counts[run.id] -= 1
-            if is_abandoned and not +self._caller_counts[run.id] and run.id in self._own_runs:
+            if is_abandoned and not +self._caller_counts[run.id] and run.id in self._started_runs:
                 with anyio.move_on_after(STOP_TIMEOUT_SECONDS, shield=True):
                     await to_thread.run_sync(_stop_and_wait, run.id, abandon_on_cancel=True)
 
     def _start_run(
         self, application: Application, arguments: schemas.ResearchArguments | schemas.TableArguments
     ) -> tuple[Run, int]:
-        """Start or resume the run of a call; return it and the last event that already happened."""
+        """Start or resume the run of a call; return it and the number of its last event so far, 0 for a new run."""
         known = application.runs.get_run(arguments.run_id) if arguments.run_id else None
         if known is None:
             run = run_requests.start_run(application, arguments)
-            self._own_runs.add(run.id)
+            self._started_runs.add(run.id)
             return run, 0
         if not run_requests.is_same_question(application, known, arguments):
             raise ToolCallError(f"The run {known.id} is of another question; use another run_id.")
         after = max((event.seq for event in application.runs.events(known.id)), default=0)
         if known.is_resumable:
-            self._own_runs.add(known.id)
+            self._started_runs.add(known.id)
             return application.runs.resume(known.id) or known, after
         return known, after
 
     async def _follow_run(self, run_id: str, after: int) -> bool:
-        """Report the progress of a run until it ends; return whether the client disconnected
-        before."""
+        """Report the progress of a run until it ends. Return True if the client disconnected first."""
         request = self.request_context.request  # None on stdio
         is_disconnected = False
 
@@ -296,6 +290,7 @@ class SightlineServer(Server[Any, Any]):
         return is_disconnected
 
     async def _send_progress(self, events: Iterator[Event]) -> None:
+        """Send a line of progress for each event, if the client has asked for progress."""
         context = self.request_context
         token, count = context.meta.progressToken if context.meta else None, 0
         next_event = partial(next, events, None)

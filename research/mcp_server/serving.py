@@ -92,8 +92,7 @@ class _OutputStream:
 
 @contextmanager
 def _cancel_on_sigterm() -> Iterator[None]:
-    """Cancel the current task on SIGTERM instead of ending the process, where signals are
-    supported."""
+    """Cancel the current task on SIGTERM instead of ending the process, where signals are supported."""
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
     assert task is not None
     try:
@@ -175,7 +174,7 @@ def _require_token(inner_app: ASGIApp, token: str) -> ASGIApp:
 
     expected = token.encode()
 
-    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+    async def check_token(scope: Scope, receive: Receive, send: Send) -> None:
         scheme, _, given = dict(scope["headers"]).get(b"authorization", b"").partition(b" ")
         if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), expected):
             refusal = PlainTextResponse(
@@ -189,7 +188,7 @@ def _require_token(inner_app: ASGIApp, token: str) -> ASGIApp:
         else:
             await inner_app(scope, receive, send)
 
-    return guarded
+    return check_token
 
 
 def _require_json(inner_app: ASGIApp) -> ASGIApp:
@@ -202,7 +201,7 @@ def _require_json(inner_app: ASGIApp) -> ASGIApp:
     error = types.ErrorData(code=types.PARSE_ERROR, message="The body is not JSON, or is nested too deeply")
     refusal = {"jsonrpc": "2.0", "id": None, "error": error.model_dump(exclude_none=True)}
 
-    async def readable(scope: Scope, receive: Receive, send: Send) -> None:
+    async def check_body(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
             await inner_app(scope, receive, send)
             return
@@ -211,14 +210,14 @@ def _require_json(inner_app: ASGIApp) -> ASGIApp:
             answer = Response(json.dumps(refusal), 400, media_type="application/json")
             await answer(scope, receive, send)
             return
-        waiting = [message]
+        unread = [message]
 
-        async def again() -> Message:
-            return waiting.pop() if waiting else await receive()
+        async def receive_again() -> Message:
+            return unread.pop() if unread else await receive()
 
-        await inner_app(scope, again, send)
+        await inner_app(scope, receive_again, send)
 
-    return readable
+    return check_body
 
 
 def _is_json(body: bytes) -> bool:

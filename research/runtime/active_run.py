@@ -110,7 +110,7 @@ class RunResources:
             sources[name] = owned.select(selection) if selection and isinstance(owned, SupportsSelection) else owned
         return sources
 
-    def reasoner_of(self, owner: str) -> Reasoner:
+    def reasoner_for(self, owner: str) -> Reasoner:
         """Return the reasoner for the runs of an owner."""
         reasoner = self.reasoner
         return reasoner.for_owner(owner) if isinstance(reasoner, OwnedReasoner) else reasoner
@@ -202,7 +202,7 @@ class ActiveRun:
     # Budget
 
     def open_budget(self) -> None:
-        """Create the budget of the run; a resumed run continues with what it has used so far."""
+        """Create the budget of the run; that of a resumed run includes its earlier usage."""
         run, store = self.run, self.resources.store
         if self.is_resumed:
             earlier, searches = store.report(run), store.searches(run.id)
@@ -222,7 +222,7 @@ class ActiveRun:
         self.plan = earlier.plan
         self.reflections = {reflection.round: reflection for reflection in earlier.reflections}
 
-    def end_searching(self) -> None:
+    def stop_searching(self) -> None:
         """Stop searching and write the answer from the existing findings."""
         self.write_only = True
         self.budget.stop_searching()
@@ -240,9 +240,9 @@ class ActiveRun:
             cacheable_sources={name for name in resources.sources if registry.get_source(name).is_cacheable},
             changed_sources=self._changed_sources(),
         )
-        earlier, (clarification, _) = self._earlier_reports(), resources.store.clarification_and_instructions(run.id)
+        earlier, (clarification, _) = self._earlier_report(), resources.store.clarification_and_instructions(run.id)
         return GraphContext(
-            reasoner=resources.reasoner_of(run.owner),
+            reasoner=resources.reasoner_for(run.owner),
             sources=resources.sources_for(run.owner, run.options),
             options=run.options,
             ledger=ledger,
@@ -274,7 +274,7 @@ class ActiveRun:
             if isinstance(source, SupportsSelection) and options.selection_for(name) != base_options.selection_for(name)
         )
 
-    def _earlier_reports(self) -> EarlierReport | None:
+    def _earlier_report(self) -> EarlierReport | None:
         """Return the owner's report that this run updates, None if there is none."""
         reports: list[Report] = []
         store, run_id = self.resources.store, self.run.options.updated_run
@@ -314,8 +314,8 @@ class ActiveRun:
         """Set the outcome of the run, to be stored with the next write."""
         self._outcome = plan, list(reflections), answer
 
-    async def keep_outcome(self, state: Mapping[str, Any]) -> None:
-        """Set the outcome from the final state of the graph, and save the report if it is one.
+    async def finish_from_state(self, state: Mapping[str, Any]) -> None:
+        """Set the outcome from the final state of the graph, and save the report as a file.
 
         Raises:
             RuntimeError: the graph ended without an answer.

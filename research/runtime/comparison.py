@@ -8,7 +8,7 @@ runs is not judged.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Literal
 
@@ -17,6 +17,7 @@ from research.citations.registry import EvidenceRegistry
 from research.citations.support import group_sentences, group_spans
 from research.core.records import Cell, Column, Evidence, Record, Report, RunOptions, normalise_query
 from research.core.text.quantities import Measure, find_measures, measures_agree
+from research.export.report_facts import source_numbers
 from research.tables.column_values import is_same_value
 
 SentenceChangeKind = Literal["stayed", "gone", "came"]
@@ -99,18 +100,21 @@ class Comparison(Record):
         return tuple(s for s in self.sources if (s.is_in_before, s.is_in_after) == (in_before, in_after))
 
     def sentences_of_kind(self, kind: SentenceChangeKind) -> tuple[SentenceChange, ...]:
-        """Return the sentences that stayed, were removed or were added."""
+        """Return the sentences that stayed ("stayed"), were removed ("gone") or were added ("came")."""
         return tuple(s for s in self.sentences if s.kind == kind)
 
 
 def compare_reports(before: Report, after: Report) -> Comparison:
     """Compare two reports. A run without an answer has no sentences."""
     cited_before, cited_after = number_report_answer(before), number_report_answer(after)
+    sources_before, sources_after = EvidenceRegistry(before.evidence), EvidenceRegistry(after.evidence)
     sentences, figures = _compare_sentences(_answer_sentences(cited_before), _answer_sentences(cited_after))
     return Comparison(
-        before=_summarize_run(before, cited_before),
-        after=_summarize_run(after, cited_after),
-        sources=tuple(_compare_sources(before, after, cited_before, cited_after)),
+        before=_summarize_run(before, cited_before, len(sources_before)),
+        after=_summarize_run(after, cited_after, len(sources_after)),
+        sources=tuple(
+            _compare_sources(sources_before, sources_after, source_numbers(cited_before), source_numbers(cited_after))
+        ),
         sentences=tuple(sentences),
         figures=tuple(figures),
         cells=tuple(_compare_cells(before, after)),
@@ -134,12 +138,13 @@ def _cells_by_name(report: Report) -> dict[tuple[str, str], tuple[Column, Cell |
 
 
 def _compare_cells(before: Report, after: Report) -> Iterator[CellChange]:
-    left, right = _cells_by_name(before), _cells_by_name(after)
-    if not left or not right:
+    """Yield the cells whose value differs. Nothing is compared if one of the reports has no table."""
+    cells_before, cells_after = _cells_by_name(before), _cells_by_name(after)
+    if not cells_before or not cells_after:
         return
-    for key in dict.fromkeys((*right, *left)):
-        old, new = left.get(key), right.get(key)
-        if old and new and _is_same_value(new[0], old[1], new[1]):
+    for key in dict.fromkeys((*cells_after, *cells_before)):
+        old, new = cells_before.get(key), cells_after.get(key)
+        if old and new and _has_same_value(new[0], old[1], new[1]):
             continue
         texts = [None if entry is None else _cell_text(entry[1]) for entry in (old, new)]
         yield CellChange(row=key[0], column=key[1], before=texts[0], after=texts[1])
@@ -149,7 +154,8 @@ def _cell_text(cell: Cell | None) -> str:
     return cell.value.text if cell and cell.value else ""
 
 
-def _is_same_value(column: Column, before: Cell | None, after: Cell | None) -> bool:
+def _has_same_value(column: Column, before: Cell | None, after: Cell | None) -> bool:
+    """Return whether two cells are both empty, or have values that are equal in words or as typed values."""
     old, new = (cell.value if cell else None for cell in (before, after))
     if old is None or new is None:
         return old is new
@@ -161,34 +167,25 @@ def _is_same_value(column: Column, before: Cell | None, after: Cell | None) -> b
 # Sources
 
 
-def _evidence_by_id(report: Report) -> dict[str, Evidence]:
-    registry = EvidenceRegistry()
-    for item in report.evidence:
-        registry.add(item)
-    return {item.id: item for item in registry}
-
-
-def _numbers_by_id(answer: CitedAnswer | None) -> dict[str, int]:
-    return {source.evidence.id: source.number for source in answer.sources} if answer else {}
-
-
 def _compare_sources(
-    before: Report, after: Report, cited_before: CitedAnswer | None, cited_after: CitedAnswer | None
+    before: Iterable[Evidence],
+    after: Iterable[Evidence],
+    numbers_before: Mapping[str, int],
+    numbers_after: Mapping[str, int],
 ) -> Iterator[ComparedSource]:
     """Yield every source once, cited ones first in the order of their numbers."""
-    left, right = _evidence_by_id(before), _evidence_by_id(after)
-    first, second = _numbers_by_id(cited_before), _numbers_by_id(cited_after)
+    by_id_before, by_id_after = {item.id: item for item in before}, {item.id: item for item in after}
 
     def rank(key: str) -> tuple[int, int]:
-        return (second.get(key, 10_000), first.get(key, 10_000))
+        return (numbers_after.get(key, 10_000), numbers_before.get(key, 10_000))
 
-    for key in sorted({**left, **right}, key=rank):
+    for key in sorted(by_id_before | by_id_after, key=rank):
         yield ComparedSource(
-            evidence=right.get(key) or left[key],
-            is_in_before=key in left,
-            is_in_after=key in right,
-            number_before=first.get(key),
-            number_after=second.get(key),
+            evidence=by_id_after.get(key) or by_id_before[key],
+            is_in_before=key in by_id_before,
+            is_in_after=key in by_id_after,
+            number_before=numbers_before.get(key),
+            number_after=numbers_after.get(key),
         )
 
 
@@ -203,22 +200,27 @@ def _answer_sentences(answer: CitedAnswer | None) -> list[str]:
 
 
 def _compare_sentences(before: Sequence[str], after: Sequence[str]) -> tuple[list[SentenceChange], list[FigureChange]]:
-    left, right = [normalise_query(text) for text in before], [normalise_query(text) for text in after]
-    both = {*left} & {*right}
+    """Return the sentences in the order of the later answer, removed ones in between, and the changed figures."""
+    keys_before, keys_after = [normalise_query(text) for text in before], [normalise_query(text) for text in after]
+    shared_keys = {*keys_before} & {*keys_after}
     changes: list[SentenceChange] = []
     figures: list[FigureChange] = []
-    for kind, i, j, k, m in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
-        if kind != "equal":
-            removed = [text for text, key in zip(before[i:j], left[i:j], strict=True) if key not in both]
-            changes += [SentenceChange(kind="gone", text=text) for text in removed]
-        for text, key in zip(after[k:m], right[k:m], strict=True):
-            changes.append(SentenceChange(kind="stayed" if key in both else "came", text=text))
-    frames: dict[str, list[str]] = {}
+    matcher = SequenceMatcher(None, keys_before, keys_after, autojunk=False)
+    for operation, start_before, end_before, start_after, end_after in matcher.get_opcodes():
+        if operation != "equal":
+            removed = range(start_before, end_before)
+            changes += [
+                SentenceChange(kind="gone", text=before[n]) for n in removed if keys_before[n] not in shared_keys
+            ]
+        for n in range(start_after, end_after):
+            changes.append(SentenceChange(kind="stayed" if keys_after[n] in shared_keys else "came", text=after[n]))
+    removed_by_wording: dict[str, list[str]] = {}
     for change in changes:
         if change.kind == "gone":
-            frames.setdefault(_split_figures(change.text)[0], []).append(change.text)
+            removed_by_wording.setdefault(_split_figures(change.text)[0], []).append(change.text)
     for change in changes:
-        if change.kind == "came" and (candidates := frames.get(_split_figures(change.text)[0])):
+        if change.kind == "came":
+            candidates = removed_by_wording.get(_split_figures(change.text)[0], [])
             figures += _compare_figures(candidates[0], change.text) if len(candidates) == 1 else ()
     return changes, figures
 
@@ -256,7 +258,7 @@ def _figure_text(text: str, measure: Measure) -> str:
 # Usage
 
 
-def _summarize_run(report: Report, answer: CitedAnswer | None) -> ComparedRun:
+def _summarize_run(report: Report, answer: CitedAnswer | None, source_count: int) -> ComparedRun:
     run, usage = report.run, report.usage
     costs = [use.cost for use in usage if use.cost is not None]
     seconds = (run.finished - run.created).total_seconds() if run.finished else None
@@ -266,7 +268,7 @@ def _summarize_run(report: Report, answer: CitedAnswer | None) -> ComparedRun:
         options=run.options,
         author=report.answer.author if report.answer else "",
         models=tuple(dict.fromkeys(use.model for use in usage)),
-        source_count=len(_evidence_by_id(report)),
+        source_count=source_count,
         cited_count=len(answer.sources) if answer else 0,
         search_count=len(report.findings),
         token_count=sum(use.input + use.output for use in usage),

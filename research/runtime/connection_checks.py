@@ -118,7 +118,7 @@ async def _check_source(name: str, retriever: Retriever, timeout_seconds: float)
 # Keys
 
 _MAX_LIST_BYTES = 5_000_000  # bytes of a list of models
-_MAX_MODELS = 10_000  # models in a list
+_MAX_MODELS = 10_000  # names after which no further page of a list is read
 
 
 async def check_key(
@@ -174,7 +174,10 @@ async def _check_amap(settings: Settings) -> ConnectionCheck:
 
 
 class _ResponseError(Exception):
-    """A response of a model server that contains no list of models."""
+    """A response of a model server that contains no list of models.
+
+    It has the attributes by which `classify_error` reads the errors of model libraries.
+    """
 
     def __init__(self, response: httpx.Response, body: Any) -> None:
         super().__init__(f"HTTP {response.status_code}")
@@ -199,7 +202,9 @@ async def list_models(settings: Settings) -> list[str]:
 
 
 async def _fetch_with_key(provider: Server, settings: Settings, query: str = "pageSize=1") -> dict[str, Any]:
-    """Fetch a resource that needs a valid key. `query` is that of Gemini's list of models.
+    """Fetch a resource that needs a valid key: the list of models, or the provider's own proof of a key.
+
+    `query` is the query string of the request to Gemini, whose list has pages.
 
     Raises:
         ServiceError: the resource cannot be read.

@@ -104,9 +104,9 @@ class DatabaseDescription(Record):
 
 
 class DatabasePage(Record):
-    """Further rows of a statement. If not `is_ordered`, the division into pages is arbitrary.
+    """Further rows of a statement. `error` is the reason why there are none.
 
-    `error` is the reason why there are no rows.
+    If the statement does not order its rows (`is_ordered` is False), a page may repeat rows of another.
     """
 
     rows: QueryResult | None = None
@@ -263,8 +263,8 @@ class Databases:
     ) -> RowExport:
         """Write all rows of a statement, up to a million, to a .csv, .xlsx or .parquet file.
 
-        Rows are read and written in batches, within five minutes; `on_progress` receives the number of
-        rows written so far. A result or an answer stands for its statement.
+        Given a result or an answer, the rows of its statement are exported. Rows are read and written
+        in batches, within five minutes; `on_progress` receives the number of rows written so far.
 
         Raises:
             ValueError: the file type is not supported.
@@ -274,27 +274,22 @@ class Databases:
 
         if path.suffix.lower() not in database_rows_file.ROW_FILE_SUFFIXES:
             raise ValueError(f"{path.name} is none of {', '.join(database_rows_file.ROW_FILE_SUFFIXES)}.")
-        part_path = path.with_name(
-            f".{path.stem}.part{path.suffix}"
-        )  # renamed at the end, so that no partial file appears
+        # Renamed at the end, so that no partial file appears.
+        part_path = path.with_name(f".{path.stem}.part{path.suffix}")
         try:
             service = self._services.database(database, owner)
             if isinstance(statement, str):
-                source, query = self._runs.run_on_loop(service.prepare_export(statement))
+                prepared = service.prepare_export(statement)
             else:
-                row_range = RowRange(0, statement.statement_limit)
-                source, query = self._runs.run_on_loop(service.prepare_export(statement.sql, row_range))
+                prepared = service.prepare_export(statement.sql, RowRange(0, statement.statement_limit))
+            source, query = self._runs.run_on_loop(prepared)
             with _EXPORT_SLOTS, source.stream(query) as (names, results):
                 limited_rows = islice(results, source.limits.max_rows)
                 count = database_rows_file.write_rows_file(part_path, names, limited_rows, query.sql, on_progress)
                 export = RowExport(row_count=count, has_more=next(results, None) is not None)
             part_path.replace(path)
-        except RefusedError as refusal:
-            return RowExport(error=refusal.message)
-        except ServiceError as error:
+        except (RefusedError, ServiceError, ExecutionError) as error:
             return RowExport(error=error.message)
-        except ExecutionError as failure:
-            return RowExport(error=failure.message)
         finally:
             part_path.unlink(missing_ok=True)
         return export

@@ -154,8 +154,8 @@ class PostgresEngineLock:
             return True
         if not engine:
             return False
-        ((free, settled),) = self._database.read(_SELECT_IS_FREE, engine=engine)
-        return not (free and settled)
+        ((is_free, has_grace_passed),) = self._database.read(_SELECT_IS_FREE, engine=engine)
+        return not (is_free and has_grace_passed)
 
     def ensure_held(self) -> None:
         with contextlib.suppress(*self._database.driver_errors):

@@ -81,7 +81,13 @@ def estimate_run(
 ) -> RunEstimate:
     """Estimate the usage of a run.
 
-    `tasks` is the number of searches in its first round, if known.
+    Args:
+        options: the options of the run.
+        setup: the models of the run.
+        earlier: finished runs of the owner, newest first; those with the same models correct the
+            estimate.
+        day: the day whose prices apply.
+        tasks: the number of searches in the first round, if known.
     """
     similar = [run for run in earlier if _is_comparable(run, setup)][:MAX_EARLIER_RUNS]
     guess = _estimate_by_constants(options, setup, day, tasks)
@@ -176,13 +182,16 @@ def _estimate_by_constants(options: RunOptions, setup: ModelSetup, day: date, ta
 
 
 def estimate_table(options: RunOptions, setup: ModelSetup, searches: int, rows: int, day: date) -> RunEstimate:
-    """Estimate the maximum usage of a table: all searches, their results read once for each row."""
+    """Estimate the maximum usage of a table: all searches, their results read once for each row.
+
+    `searches` and `rows` are the numbers of the table; `day` is the day whose prices apply.
+    """
     web_searches = searches if "web" in options.sources else 0
     usage = []
     if setup.models:
         if web_searches and not setup.agent:
             stage, size = ("search", _SEARCH_TOKENS) if setup.uses_grounding else ("summarise", _SUMMARY_TOKENS)
-            usage.append(_call_usage(setup, "search", stage, size, times=web_searches))  # type: ignore[arg-type]
+            usage.append(_call_usage(setup, "search", stage, size, calls=web_searches))  # type: ignore[arg-type]
         extra_input = _WRITE_TOKENS_PER_SEARCH * searches // max(1, rows)
         usage.append(_call_usage(setup, "write", "write", _WRITE_TOKENS, extra_input, rows))
     priced = [with_cost(item, day) for item in usage]
@@ -206,7 +215,7 @@ def _expected_usage(
         yield call("plan", "plan", _PLAN_TOKENS)
     if web_searches and not setup.agent:
         stage, size = ("search", _SEARCH_TOKENS) if setup.uses_grounding else ("summarise", _SUMMARY_TOKENS)
-        yield call("search", stage, size, times=web_searches)  # type: ignore[arg-type]
+        yield call("search", stage, size, calls=web_searches)  # type: ignore[arg-type]
     for round_ in range(min(options.loops - 1, 2)):
         yield call(
             "reflect",
@@ -223,15 +232,16 @@ def _call_usage(
     stage: Stage,
     tokens: tuple[int, int],
     extra_input: int = 0,
-    times: int = 1,
+    calls: int = 1,
 ) -> Usage:
+    """Return the usage of calls with (input, output) tokens each, and additional input tokens."""
     return Usage(
         stage=stage,
         model=setup.models[role],
-        calls=times,
-        input=(tokens[0] + extra_input) * times,
-        output=tokens[1] * times,
-        searches=QUERIES_PER_GROUNDED_SEARCH * times if role == "search" and setup.uses_grounding else 0,
+        calls=calls,
+        input=(tokens[0] + extra_input) * calls,
+        output=tokens[1] * calls,
+        searches=QUERIES_PER_GROUNDED_SEARCH * calls if role == "search" and setup.uses_grounding else 0,
     )
 
 

@@ -35,11 +35,11 @@ class EventLoopThread:
         return asyncio.run_coroutine_threadsafe(coroutine, self.asyncio_loop).result()
 
     def start(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Start a coroutine on the loop without waiting; its failure is logged."""
+        """Start a coroutine on the loop from any thread, without waiting; its failure is logged."""
         self.call_soon(self.start_task, coroutine)
 
     def start_task(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Start a coroutine as `start` does, called on the loop."""
+        """Start a coroutine as `start` does. Must be called on the loop itself."""
         self._tasks.add(task := self.asyncio_loop.create_task(_log_errors(coroutine)))
         task.add_done_callback(self._tasks.discard)
 

@@ -14,7 +14,7 @@ import asyncio
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +57,7 @@ class LocalRunManager(RunManager):
         self._active_runs: dict[str, ActiveRun] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._stopping_runs: set[str] = set()
-        self._waiting_runs: set[str] = set()  # for their owner, not for a slot
+        self._runs_awaiting_owner: set[str] = set()  # for approval or an answer, not for a slot
         self._queued_runs: dict[str, ActiveRun] = {}  # waiting for a slot, in order of arrival
         self._admitted_early: set[str] = set()  # admitted before they were in `_queued_runs`
         self._lock = threading.Lock()
@@ -155,7 +155,7 @@ class LocalRunManager(RunManager):
                 self.resources.settings, self._on_worker_run_end, self._on_worker_lost, factory
             )
 
-    def take_run(self, run: Run, *, is_resumed: bool, write_only: bool) -> None:
+    def execute_run(self, run: Run, *, is_resumed: bool, write_only: bool) -> None:
         """Execute a run that was stored under the engine of this process."""
         self._schedule(run, self._engine_lock.id, is_resumed=is_resumed, write_only=write_only)
 
@@ -163,10 +163,6 @@ class LocalRunManager(RunManager):
         """Send the changed session keys of an owner to the workers."""
         if self._worker_pool:
             self._worker_pool.send_keys(owner, self.resource_provider.session_keys(owner))
-
-    def set_session_keys(self, owner: str, keys: Mapping[str, str]) -> None:
-        """Set the session keys of an owner to those that the server sent."""
-        self.resource_provider.set_session_keys(owner, keys)
 
     def _send_to_worker(self, active_run: ActiveRun) -> None:
         """Send a run to the worker under whose engine it was stored."""
@@ -193,6 +189,14 @@ class LocalRunManager(RunManager):
         self._try_admit()
 
     def _recover_runs(self, engine: str) -> None:
+        """End the runs of a dead worker and resume them on other engines.
+
+        A run with a stop request, or one during which more than `MAX_WORKER_DEATHS` workers have
+        died, is not resumed.
+
+        Raises:
+            StoreError: the store cannot be used.
+        """
         requests = {
             run_id: request for run_id, owner_engine, request in self.store.run_requests() if owner_engine == engine
         }
@@ -265,16 +269,16 @@ class LocalRunManager(RunManager):
         self._active_runs[active_run.run.id] = active_run
         self.loop.call_soon(self._start_task, active_run)
 
-    def _request_end(self, run: Run, *, write_only: bool) -> None:
+    def _request_stop(self, run: Run, *, write_only: bool) -> None:
         if run.id in self._active_runs or run.id in self._queued_runs:
-            self.loop.call_soon(self._end_searching if write_only else self._cancel, run.id)
+            self.loop.call_soon(self._stop_searching if write_only else self._cancel, run.id)
             return
         if write_only:
             self.store.request_write(run.id)
         elif not self._stop_on_server(run.id):
             self.store.request_stop(run.id)
         if self._worker_pool and (worker := self._worker_pool.worker_of(run.id)):
-            worker.send("look")  # makes the worker read the requests now instead of at its next poll
+            worker.send("check_requests")  # now instead of at its next poll
 
     def _stop_on_server(self, run_id: str) -> bool:
         """Mark a run of an Agent Server as stopped, even if the server is unreachable.
@@ -289,7 +293,10 @@ class LocalRunManager(RunManager):
         )
 
     def _interrupt_lost_runs(self, run: Run | None = None) -> None:
-        """Mark the runs of lost engines as interrupted, unless this process has the given run."""
+        """Mark the runs of lost engines as interrupted.
+
+        Nothing is checked if `run` is given and executed by this process or one of its workers.
+        """
         if run and (run.id in self._active_runs or run.id in self._queued_runs):
             return
         if run and self._worker_pool and self._worker_pool.worker_of(run.id):
@@ -364,9 +371,9 @@ class LocalRunManager(RunManager):
         if task and not task.cancelling():  # a second cancellation would interrupt its clean-up
             task.cancel()
 
-    def _end_searching(self, run_id: str) -> None:
+    def _stop_searching(self, run_id: str) -> None:
         if active_run := self._active_runs.get(run_id) or self._queued_runs.get(run_id):
-            active_run.end_searching()
+            active_run.stop_searching()
 
     async def _watch(self) -> None:
         while True:
@@ -394,22 +401,17 @@ class LocalRunManager(RunManager):
         Raises:
             StoreError: the store is unreachable.
         """
-        for run_id, request in self._own_requests():
-            (self._end_searching if request == REQUEST_WRITE else self._cancel)(run_id)
-
-    def _own_requests(self) -> list[tuple[str, int]]:
-        """Return the stored requests for the runs of this process."""
         if not self._active_runs and not self._queued_runs:
-            return []
-        return [
-            (run_id, request) for run_id, engine, request in self.store.run_requests() if engine == self._engine_lock.id
-        ]
+            return
+        for run_id, engine, request in self.store.run_requests():
+            if engine == self._engine_lock.id:
+                (self._stop_searching if request == REQUEST_WRITE else self._cancel)(run_id)
 
     async def _execute(self, active_run: ActiveRun) -> None:
         graph = await self._load_graph()
         run, saver = active_run.run, await self._checkpoint_store.saver()
         config: RunnableConfig = {"configurable": {"thread_id": run.id}, "recursion_limit": RECURSION_LIMIT}
-        with self.open_resources(run.owner) as resources:
+        with self.resource_provider.open_resources(run.owner) as resources:
             active_run.set_resources(resources)
         active_run.start_trace()
         has_checkpoint = False
@@ -417,7 +419,7 @@ class LocalRunManager(RunManager):
             await self._checkpoint_store.delete_cancelled_writes(run.id)
             state = await graph.aget_state(config)
             if state.values.get("answer") and not state.tasks:  # killed before its end was stored
-                await active_run.keep_outcome(state.values)
+                await active_run.finish_from_state(state.values)
                 return
             has_checkpoint = bool(state.tasks)
             if state.created_at and not has_checkpoint:  # a step was lost together with the task after it
@@ -448,13 +450,13 @@ class LocalRunManager(RunManager):
         finally:
             active_run.budget.cancel_timers()
         if interrupted:
-            self._waiting_runs.add(run.id)
+            self._runs_awaiting_owner.add(run.id)
             return
         if has_checkpoint and not values.get("answer"):  # as above; its searches are in the store
             await saver.adelete_thread(run.id)
             await self._execute(active_run)
             return
-        await active_run.keep_outcome(values)
+        await active_run.finish_from_state(values)
 
     def _is_unrelated_to_checkpoints(self, error: BaseException) -> bool:
         """Return whether an error cannot come from damaged checkpoints."""
@@ -465,7 +467,7 @@ class LocalRunManager(RunManager):
         """Store the end of a run and release it. All errors of a run end here."""
         run_id = active_run.run.id
         error = None if task.cancelled() else task.exception()
-        status: RunStatus = "waiting" if run_id in self._waiting_runs else "done"
+        status: RunStatus = "waiting" if run_id in self._runs_awaiting_owner else "done"
         if task.cancelled():
             status = "stopped" if run_id in self._stopping_runs else "interrupted"
         elif error is not None:
@@ -483,7 +485,7 @@ class LocalRunManager(RunManager):
             if (status == "done" or is_damaged) and not active_run.is_taken:  # no longer of use
                 self.loop.start_task(self.delete_checkpoints(run_id))
         finally:
-            self._waiting_runs.discard(run_id)
+            self._runs_awaiting_owner.discard(run_id)
             self._stopping_runs.discard(run_id)
             if self._active_runs.get(run_id) is active_run:
                 del self._active_runs[run_id], self._tasks[run_id]

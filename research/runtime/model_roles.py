@@ -26,7 +26,7 @@ class ModelRole(Record):
     price: ModelPrice | None = None
 
 
-def model_table(services: Services, day: date) -> list[ModelRole]:
+def list_model_roles(services: Services, day: date) -> list[ModelRole]:
     """List the configured models, in the order in which a run needs them."""
     rows = []
     if services.models:

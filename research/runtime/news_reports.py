@@ -95,6 +95,7 @@ def load_report(
 
 
 def _save_folder(application: Application, save: bool | str | Path) -> Path | None:
+    """Return the folder that the argument `save` of `news_report` asks for, None if it names none."""
     if isinstance(save, bool):
         return (application.settings.reports_folder or Path.cwd()) if save else None
     return Path(save)

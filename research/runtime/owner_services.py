@@ -21,7 +21,7 @@ from research.runtime.active_run import RunResources
 from research.runtime.event_loop import EventLoopThread
 from research.runtime.services import Services
 
-MAX_KEPT_SERVICES = 64  # services of single owners that are cached
+MAX_CACHED_SERVICES = 64  # services of single owners
 
 
 @dataclass(eq=False)
@@ -34,7 +34,7 @@ class _ServicesEntry:
 
 
 class RunHost(Protocol):
-    """The part of a process that executes runs."""
+    """The object that executes the runs of a process: its `RunManager` or `ServerWorker`."""
 
     resources: RunResources
     loop: EventLoopThread
@@ -99,11 +99,11 @@ class OwnerServices:
     async def close_all(self) -> None:
         """Close all services. Called on the loop of the runs, where their clients live."""
         with self._lock:
-            personal = [entry.services for _, entry in self._entries.values()]
-            personal += [entry.services for entry in self._retired]
+            cached = [entry.services for _, entry in self._entries.values()]
+            cached += [entry.services for entry in self._retired]
             self._entries.clear()
             self._retired.clear()
-        for services in dict.fromkeys(personal):
+        for services in dict.fromkeys(cached):
             if services is not self._default_services:
                 await services.close()
         await self._default_services.close()
@@ -122,6 +122,7 @@ class OwnerServices:
         return _ServicesEntry(services, resources)
 
     def _entry_for(self, owner: str) -> _ServicesEntry:
+        """Return the services of an owner, created anew if the owner's settings have changed."""
         preferences = self.preferences
         settings, keys = preferences.settings_for(owner), preferences.owner_keys(owner)
         with self._lock:
@@ -136,7 +137,7 @@ class OwnerServices:
                 entry = self._make_entry(services, services.required_keys(keys))
             self._entries[owner] = settings, entry
             retired = [cached[1]] if cached else []
-            while len(self._entries) > MAX_KEPT_SERVICES:
+            while len(self._entries) > MAX_CACHED_SERVICES:
                 retired.append(self._entries.popitem(last=False)[1][1])
             self._retired += [unused for unused in retired if unused is not self._default_entry]
         self._schedule_close()

@@ -98,6 +98,10 @@ class PlaceSearch:
     def _search(
         self, query: str, owner: str, search: Callable[[PlacesRetriever], Coroutine[Any, Any, Finding]]
     ) -> Finding:
+        """Run a search with the map of an owner and store its evidence for look-ups.
+
+        `query` describes the search in a finding about its failure.
+        """
         try:
             with self._owner_services.open_services(owner) as (services, _):
                 finding = self._runs.run_on_loop(search(services.places))
@@ -126,7 +130,7 @@ class PlaceSearch:
             return DistanceMatrix(names=tuple(place.name for place in places), failure=failure)
 
     def searches_left(self, *, owner: str = "local") -> tuple[int, int] | None:
-        """Return an owner's remaining searches of today and the limit; None if unlimited."""
+        """Return how many searches an owner has left today, and the limit of a day; None if there is no limit."""
         return self._owner_services.services(owner).map_service.searches_left()
 
 

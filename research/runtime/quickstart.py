@@ -113,7 +113,7 @@ NEW_TURN_STATE: dict[str, Any] = {  # clears everything of the previous turn
 
 @dataclass(frozen=True)
 class QuickstartRequest:
-    """A question with its options and the requested values that were replaced."""
+    """A question with its options. `limits` are the requested values that were replaced by others."""
 
     question: str
     options: RunOptions
@@ -123,38 +123,39 @@ class QuickstartRequest:
 
 def read_request(
     state: Mapping[str, Any],
-    configured: Mapping[str, Any],
+    configuration: Mapping[str, Any],
     default_options: RunOptions,
     settings: Settings,
 ) -> QuickstartRequest:
     """Parse the request of a client from the input of a turn and its configuration.
 
-    `default_options` are the options of a run that specifies none.
+    A field of the input takes precedence over the field of the configuration for the same count or
+    model. `default_options` are the options of a run that specifies none.
 
     Raises:
         RequestError: a value is invalid.
     """
     question, message = _read_question(state)
     limits: list[LimitApplied] = []
-    sent = {name: value for name, value in configured.items() if value is not None}
+    configured = {name: value for name, value in configuration.items() if value is not None}
     counts = (
         ("queries", 1, "NUMBER_OF_INITIAL_QUERIES", "initial_search_query_count", "number_of_initial_queries"),
         ("loops", 0, "MAX_RESEARCH_LOOPS", "max_research_loops", "max_research_loops"),
     )
     update: dict[str, Any] = {"approve": False, "clarify": False}  # nobody is there to answer
-    for limit, minimum, setting, input_name, name in counts:
+    for option, minimum, setting, input_name, name in counts:
         if state.get(input_name) is not None:
             name, count = input_name, _read_count(input_name, state[input_name], minimum)
-        elif name in sent:
-            count = _read_count(name, sent[name], minimum)
+        elif name in configured:
+            count = _read_count(name, configured[name], minimum)
         else:
             continue
-        maximum = min(MAX_COUNT, getattr(settings, limit) if setting in settings.operator_limits else MAX_COUNT)
+        maximum = min(MAX_COUNT, getattr(settings, option) if setting in settings.operator_limits else MAX_COUNT)
         if count > maximum:
             limits.append(LimitApplied(name=name, asked=min(count, MAX_REPORTED_COUNT), used=maximum))
-        update[limit] = min(count, maximum)
+        update[option] = min(count, maximum)
     models: dict[Role, str] = {}
-    for role, name, model in _read_models(state, sent):
+    for role, name, model in _read_models(state, configured):
         model_name, reason = _choose_model(role, name, model, settings)
         if reason:
             limits.append(LimitApplied(name=name, asked=model, used=model_name, why=reason))
@@ -186,7 +187,7 @@ def _read_question(state: Mapping[str, Any]) -> tuple[str, HumanMessage | None]:
     return question, HumanMessage(question) if given_question else None
 
 
-def build_memory(messages: Sequence[BaseMessage]) -> Memory:
+def memory_from_messages(messages: Sequence[BaseMessage]) -> Memory:
     """Build the memory of the turns before the last human message."""
     turns: list[tuple[str, str]] = []
     for message in messages:
@@ -263,6 +264,7 @@ def _choose_model(role: Role, name: str, requested: str, settings: Settings) -> 
 
 
 def _format_count(value: int) -> str:
+    """Format a count of any length briefly; a float could not hold one of more than 300 digits."""
     return str(value) if abs(value) < 10**9 else f"{value:.0e}" if abs(value) < 10**300 else "huge"
 
 
@@ -317,12 +319,8 @@ def _answer_update(run: Run, state: Mapping[str, Any], update: Mapping[str, Any]
     The message of a later node has the same id and replaces it.
     """
     findings = (*state.get("findings", ()), *update.get("findings", ()))
-    registry = EvidenceRegistry()
-    for item in state["question"].memory.evidence:
-        registry.add(item)
-    for finding in findings:
-        for item in finding.evidence:
-            registry.add(item)
+    found_evidence = (item for finding in findings for item in finding.evidence)
+    registry = EvidenceRegistry((*state["question"].memory.evidence, *found_evidence))
     report = Report(
         run=run,
         plan=state.get("plan"),

@@ -37,7 +37,7 @@ END_GRACE_SECONDS = 3.0  # seconds in which the graph itself may still store the
 UNKNOWN_GRACE_SECONDS = 15.0  # seconds until a run that the server does not know counts as lost
 TIMEOUT_SECONDS = (5.0, 30.0, 30.0, 30.0)  # seconds: connect, read, write, and wait for a pooled connection
 SERVER_ERRORS = (LangGraphError, httpx.HTTPError)
-_ServerStatus = Literal["unknown", "going", "success", "error", "interrupted"]
+_ServerStatus = Literal["unknown", "running", "success", "error", "interrupted"]
 _RUNNING_STATUSES = ("pending", "running")
 
 
@@ -62,7 +62,7 @@ class RemoteRunManager(RunManager):
         key = settings.runs_key.get_secret_value() or None
         self._address = strip_credentials(settings.runs_url)
         self._client = get_client(url=settings.runs_url, api_key=key, timeout=TIMEOUT_SECONDS)
-        self._own_runs: set[str] = set()  # runs whose checkpoints on the server this process deletes
+        self._runs_to_clean_up: set[str] = set()  # runs whose checkpoints on the server this process deletes
         self._status_since: dict[tuple[str, _ServerStatus], float] = {}
         self._watcher = asyncio.run_coroutine_threadsafe(self._watch(), self.loop.asyncio_loop)
         self._interrupt_lost_runs()
@@ -88,13 +88,13 @@ class RemoteRunManager(RunManager):
         return f"{SERVER_ENGINE_PREFIX}{uuid.uuid4().hex}"
 
     def _schedule(self, run: Run, engine: str, *, is_resumed: bool = False, write_only: bool = False) -> None:
-        self._own_runs.add(run.id)
+        self._runs_to_clean_up.add(run.id)
         if self.has_run_limits:
             self._admit_queued()
         else:
             self.loop.start(self._submit(run.id, engine))
 
-    def _request_end(self, run: Run, *, write_only: bool) -> None:
+    def _request_stop(self, run: Run, *, write_only: bool) -> None:
         if write_only:
             self.store.request_write(run.id)
         else:
@@ -234,19 +234,19 @@ class RemoteRunManager(RunManager):
             if requests.get(run_id) == REQUEST_STOP:
                 await self._cancel(run_id)
             elif not (self.has_run_limits and run_id in queued):
-                await self._compare_status(run_id, engine)
-        for run_id in self._own_runs - {run_id for run_id, _ in active}:
+                await self._end_if_lost(run_id, engine)
+        for run_id in self._runs_to_clean_up - {run_id for run_id, _ in active}:
             run = self.store.get_run(run_id)
             if run and run.status == "done":
                 await self.delete_checkpoints(run_id)
-            self._own_runs.discard(run_id)
+            self._runs_to_clean_up.discard(run_id)
 
-    async def _compare_status(self, run_id: str, engine: str) -> None:
+    async def _end_if_lost(self, run_id: str, engine: str) -> None:
         """End a run in the store that ended or vanished on the server without storing it."""
         status = await self._server_status(run_id)
         since = self._status_since.setdefault((engine, status), time.monotonic())
         grace_seconds = UNKNOWN_GRACE_SECONDS if status == "unknown" else END_GRACE_SECONDS
-        if status == "going" or time.monotonic() - since < grace_seconds:
+        if status == "running" or time.monotonic() - since < grace_seconds:
             return
         error = "" if status != "error" else "the run failed on the server, whose log has the details"
         ended: RunStatus = "failed" if status == "error" else "interrupted"
@@ -261,7 +261,7 @@ class RemoteRunManager(RunManager):
             return "unknown"
         status = latest[0]["status"]
         if status in _RUNNING_STATUSES:
-            return "going"
+            return "running"
         if status in ("error", "timeout"):
             return "error"
         return "success" if status == "success" else "interrupted"

@@ -35,11 +35,11 @@ log = logging.getLogger(__name__)
 
 MAX_NAME_CHARS = 60  # characters of a topic in a file name
 MAX_NAME_BYTES = 180  # the same in UTF-8 bytes: file systems allow 255 for a whole name
-STATE_INTERVAL_SECONDS = 1.0  # minimum seconds between two states of a report
-STATE_REST_FACTOR = 10  # multiple of the writing time to wait before the next write: at most a tenth of the time
+STATE_INTERVAL_SECONDS = 1.0  # minimum seconds between two states of a report, besides the pause below
+STATE_PAUSE_FACTOR = 10  # pause after a write, as a multiple of its duration: limits the load to a tenth
 LOCAL_OWNER = "local"  # the owner of reports without a login
 _REPORT_SUFFIX = "md"
-_FILE_PATTERNS = (f"deep_search_report_*.{_REPORT_SUFFIX}", "state_*.json", ".*.tmp")
+_REPORT_PATTERN, _STATE_PATTERN, _TEMPORARY_PATTERN = f"deep_search_report_*.{_REPORT_SUFFIX}", "state_*.json", ".*.tmp"
 _VARIATION_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # choose a glyph
 _MAX_NAME_TRIES = 1_000  # numbered names that are tried
 
@@ -56,7 +56,7 @@ class ReportFiles:
         self._state_paths: dict[str, Path] = {}  # the state file, by run
         self._error_callbacks: dict[str, Callable[[str], None]] = {}
         self._due_times: dict[str, float] = {}  # the time at which the state is to be written, by run
-        self._next_times: dict[str, float] = {}
+        self._pause_ends: dict[str, float] = {}  # the end of the pause after the last write, by run
         self._failed_runs: set[str] = set()
         self._ended_runs: set[str] = set()
         self._is_writing = self._is_closed = False
@@ -105,7 +105,7 @@ class ReportFiles:
             return
         self.flush()
         reports = [Path(event.data.report) for event in events if isinstance(event.data, ReportSaved)]
-        paths = [path for path in reports if path.parent == folder and path.match(_FILE_PATTERNS[0])]
+        paths = [path for path in reports if path.parent == folder and path.match(_REPORT_PATTERN)]
         states = folder.glob(f"state_{file_name_part(run.question)}_{time_name_part(run.created)}*.json")
         paths += [path for path in states if read_run_id(path) == run.id]
         for path in paths:
@@ -117,13 +117,13 @@ class ReportFiles:
         if folder is None or not self._is_in_data_dir:
             return 0
         self.flush()
-        paths = {pattern: list(folder.glob(pattern)) for pattern in _FILE_PATTERNS}
-        for path in itertools.chain.from_iterable(paths.values()):
+        reports = list(folder.glob(_REPORT_PATTERN))
+        for path in (*reports, *folder.glob(_STATE_PATTERN), *folder.glob(_TEMPORARY_PATTERN)):
             _delete(path)
         if folder != self._folder:
             with contextlib.suppress(OSError):
                 folder.rmdir()  # fails if the folder holds other files
-        return len(paths[_FILE_PATTERNS[0]])
+        return len(reports)
 
     def save_report(self, run: Run) -> Path | None:
         """Save the report of an answered run and return its path.
@@ -163,9 +163,12 @@ class ReportFiles:
             if self._is_closed:
                 return
             self._error_callbacks[run.id] = on_error
-            (self._ended_runs.add if has_ended else self._ended_runs.discard)(run.id)
-            last = self._next_times.get(run.id, 0.0)
-            due = 0.0 if has_ended or not last else last + STATE_INTERVAL_SECONDS
+            if has_ended:
+                self._ended_runs.add(run.id)
+            else:
+                self._ended_runs.discard(run.id)
+            pause_end = self._pause_ends.get(run.id, 0.0)
+            due = 0.0 if has_ended or not pause_end else pause_end + STATE_INTERVAL_SECONDS
             self._due_times[run.id] = min(due, self._due_times.get(run.id, due))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._write_states, name="sightline-states", daemon=True)
@@ -198,7 +201,7 @@ class ReportFiles:
             now = time.monotonic()
             with self._condition:
                 # The interval grows with the number of reports under way.
-                self._next_times[run_id] = now + STATE_REST_FACTOR * (now - started) * len(self._error_callbacks)
+                self._pause_ends[run_id] = now + STATE_PAUSE_FACTOR * (now - started) * len(self._error_callbacks)
                 self._is_writing = False
                 if run_id in self._ended_runs and run_id not in self._due_times:
                     self._forget_run(run_id)
@@ -209,7 +212,7 @@ class ReportFiles:
 
         If the run is resumed, its state file is found by content.
         """
-        for mapping in (self._error_callbacks, self._next_times, self._state_paths):
+        for mapping in (self._error_callbacks, self._pause_ends, self._state_paths):
             mapping.pop(run_id, None)
         self._ended_runs.discard(run_id)
         self._failed_runs.discard(run_id)
@@ -276,9 +279,8 @@ def file_name_part(topic: str) -> str:
     cleaned = ""
     for c in _VARIATION_SELECTORS.sub("", text):
         category = unicodedata.category(c)[0]
-        is_kept = (
-            category in "LN" or c == "-" or (category == "M" and cleaned[-1:].strip())
-        )  # an accent, after a letter
+        is_accent = category == "M" and cleaned[-1:].strip()
+        is_kept = category in "LN" or c == "-" or is_accent
         cleaned += c if is_kept else " "
     name = "_".join(cleaned.split())[:MAX_NAME_CHARS].encode()[:MAX_NAME_BYTES].decode("utf-8", "ignore")
     return name.strip("-_") or "topic"

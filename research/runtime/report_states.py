@@ -169,6 +169,7 @@ def _check_content(state: ReportState, sources: Collection[str]) -> None:
 
 
 def _find_times(value: object) -> Iterator[datetime]:
+    """Yield every time in the fields of a record, at any depth."""
     if isinstance(value, datetime):
         yield value
     elif isinstance(value, BaseModel):

@@ -10,7 +10,6 @@ import threading
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -37,7 +36,7 @@ BIN_RETENTION = timedelta(days=30)  # time that a conversation stays in the bin
 MAX_REMARK_CHARS = 4_000  # characters of a note
 MAX_INSTRUCTION_CHARS = 500  # characters of an instruction to a run
 POLL_SECONDS = 0.5  # seconds between polls for changes and requests of other processes
-EVERYTHING = HistoryQuery()
+ALL_CONVERSATIONS = HistoryQuery()  # a query that every conversation matches
 _T = TypeVar("_T")
 
 
@@ -80,14 +79,6 @@ class RunManager(ABC):
         """Run a coroutine on the loop of the runs, where their clients live, and wait for it."""
         return self.loop.run(coroutine)
 
-    def open_resources(self, owner: str) -> AbstractContextManager[RunResources]:
-        """Return the resources of an owner, kept open inside the context."""
-        return self.resource_provider.open_resources(owner)
-
-    def default_options(self, owner: str) -> RunOptions:
-        """Return the options for a run of an owner that specifies none."""
-        return self.resource_provider.default_options(owner)
-
     def active_resources(self) -> list[RunResources]:
         """Return the resources of the runs under way in this process."""
         return []
@@ -118,7 +109,7 @@ class RunManager(ABC):
         """Schedule a stored run for execution, now or when its turn comes."""
 
     @abstractmethod
-    def _request_end(self, run: Run, *, write_only: bool) -> None:
+    def _request_stop(self, run: Run, *, write_only: bool) -> None:
         """Make a run under way stop, or only stop searching, in any process."""
 
     def _is_lost(self, engine: str) -> bool:
@@ -131,7 +122,7 @@ class RunManager(ABC):
     def _interrupt_lost_runs(self, run: Run | None = None) -> None:
         """Mark the runs of lost engines as interrupted; they are resumed on request.
 
-        `run` is the one that the caller is interested in, if any.
+        `run` is the run that the caller needs: a manager that executes it itself need not check.
         """
         for engine, run_ids in self.store.runs_by_engine().items():
             if self._is_lost(engine):
@@ -181,7 +172,7 @@ class RunManager(ABC):
         """
         count_start(self.start_limiter, owner)
         text = clean_question_text(question)
-        options = options or self.default_options(owner)
+        options = options or self.resource_provider.default_options(owner)
         self._check_sources(options)
         if run_id and (existing := self.get_run(run_id, owner=owner)):
             return existing
@@ -288,12 +279,12 @@ class RunManager(ABC):
             RateLimitError: the owner has previewed too much within a minute.
         """
         count_start(self.preview_limiter, owner)
-        cleaned, limits = clean_question(question), options or self.default_options(owner)
+        cleaned, limits = clean_question(question), options or self.resource_provider.default_options(owner)
         if follows and (parent := self.get_run(follows, owner=owner)):
             run = parent.model_copy(update={"id": "", "follows": parent.id})
             cleaned = cleaned.model_copy(update={"memory": conversation_memory(self.store, run)})
-        with self.open_resources(owner) as resources:
-            plan = self.run_on_loop(make_plan(cleaned, resources.reasoner_of(owner), limits, ignore_event))
+        with self.resource_provider.open_resources(owner) as resources:
+            plan = self.run_on_loop(make_plan(cleaned, resources.reasoner_for(owner), limits, ignore_event))
         return plan_from_question(cleaned, limits) if isinstance(plan, Draft) else plan
 
     def events(self, run_id: str, after: int = 0, *, owner: str = "local") -> list[Event]:
@@ -328,7 +319,7 @@ class RunManager(ABC):
         if run is None:
             return
         if run.is_active:
-            self._request_end(run, write_only=write_only)
+            self._request_stop(run, write_only=write_only)
         elif run.status == "waiting" and not write_only:
             self.store.stop_waiting_run(run_id)
 
@@ -415,7 +406,7 @@ class RunManager(ABC):
         return True
 
     def search_history(
-        self, query: HistoryQuery = EVERYTHING, *, limit: int = 20, offset: int = 0, owner: str = "local"
+        self, query: HistoryQuery = ALL_CONVERSATIONS, *, limit: int = 20, offset: int = 0, owner: str = "local"
     ) -> HistoryPage:
         """Return a page of an owner's conversations that match a query, pinned ones first, then latest first."""
         self._interrupt_lost_runs()
@@ -429,7 +420,7 @@ class RunManager(ABC):
         for run in self.store.all_turns(conversation, owner):
             if run.is_active:
                 self._interrupt_lost_runs(run)
-                self._request_end(run, write_only=False)
+                self._request_stop(run, write_only=False)
                 self._wait_for_end(run.id)
         for run in self.store.all_turns(conversation, owner):
             self.resources.report_files.delete_run_files(run, self.store.events(run.id))

@@ -72,7 +72,7 @@ _QUICKSTART_NAMES = [field.name for field in fields(RunRequest)][2:]
 def _read_request(runtime: Runtime[RunRequest]) -> tuple[RunRequest, str]:
     """Return the request of a run, from its context or configuration, and a thread id.
 
-    The id is "" for a run of our own and set for clients of the quickstart.
+    The thread id is "" for a run that a page has stored; it is set for clients of the quickstart.
     """
     request, configured = runtime.context or RunRequest(), get_config()["configurable"]
     if request.run:
@@ -112,6 +112,8 @@ class _NodeRuntime:
 
 @dataclass
 class _Job:
+    """A run of this worker with the context of its nodes, and the time at which a node last ended."""
+
     active_run: ActiveRun
     context: GraphContext
     last_used: float
@@ -176,7 +178,7 @@ class ServerWorker:
         if thread_id and name == "generate_query":
             state = {**state, "asked": active_run.run.question}
             if not active_run.run.follows:
-                context = replace(context, memory=quickstart.build_memory(state["messages"]))
+                context = replace(context, memory=quickstart.memory_from_messages(state["messages"]))
 
         def send_event(event: RunEvent, /) -> None:
             active_run.handle_event(event)
@@ -232,7 +234,7 @@ class ServerWorker:
         if run is None or run.status == "done":
             return
         active_run = self._open_job(run_request).active_run
-        await active_run.keep_outcome(state)
+        await active_run.finish_from_state(state)
         try:
             active_run.end("done")
         except StoreError as error:  # The server keeps this step open, so that a resume repeats only this step.
@@ -281,6 +283,7 @@ class ServerWorker:
         return self._claim_run(run)
 
     def _claim_run(self, run: Run) -> RunRequest:
+        """Return the request for a run of a thread, claiming the run first if it can be resumed."""
         request = RunRequest(run.id, f"{SERVER_ENGINE_PREFIX}{run.id}")
         if run.is_resumable:
             self.resources.store.claim_run(run.id, request.engine)
@@ -381,7 +384,7 @@ class ServerWorker:
             try:
                 for _, engine, request in self.resources.store.run_requests():
                     if request == REQUEST_WRITE and (requested_job := self._jobs.get(engine)):
-                        requested_job.active_run.end_searching()
+                        requested_job.active_run.stop_searching()
             except StoreError as error:
                 log.warning("the store is out of reach: %s", error)
 

@@ -142,13 +142,13 @@ class Services:
         self.sources = self._make_retrievers()
         self.reasoner = self._make_reasoner()
 
-    def model_table(self) -> Sequence[tuple[Role, str, str, str]]:
+    def role_table(self) -> Sequence[tuple[Role, str, str, str]]:
         """Return each role with its setting, its model, and the setting it is missing, if any."""
         return self._model_reasoner.role_table()
 
     def required_keys(self, names: Collection[str]) -> tuple[str, ...]:
         """Return those of the named keys and addresses that the models need."""
-        specs = [spec for _, _, spec, _ in self.model_table()]
+        specs = [spec for _, _, spec, _ in self.role_table()]
         if self.settings.check_model:
             specs.append(str(parse_spec(self.settings.check_model, "", self.settings.providers)))
         providers = self.settings.providers
@@ -241,7 +241,7 @@ class Services:
     @property
     def missing_settings(self) -> tuple[str, ...]:
         """The settings that the configured models are missing."""
-        names = [missing for role, _, _, missing in self.model_table() if self.settings.model(role) and missing]
+        names = [missing for role, _, _, missing in self.role_table() if self.settings.model(role) and missing]
         return tuple(dict.fromkeys(names))
 
     def _make_reasoner(self) -> Reasoner:
@@ -373,7 +373,7 @@ class Services:
         return service.with_writer(self._sql_writer(), has_idle_model=self.has_idle_model)
 
     async def warm(self) -> None:
-        """Create the model clients and start the map server, on the loop of the runs."""
+        """Create the model clients and start the map server before they are needed, on the loop of the runs."""
         if self.report_models:
             await self.report_models.load_clients()
         await self._call_on_sources("warm")
@@ -392,7 +392,7 @@ class Services:
         from research.sources.web.provider_factory import build_provider
 
         dependencies = replace(self._source_dependencies(), settings=settings)
-        return await check_key(name, settings, lambda one: build_provider(one, dependencies))
+        return await check_key(name, settings, lambda provider_name: build_provider(provider_name, dependencies))
 
     async def close(self) -> None:
         """Close the clients that live on the loop of the runs. Called on it."""

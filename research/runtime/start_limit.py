@@ -33,6 +33,10 @@ def count_start(limiter: RateLimiter, owner: str) -> None:
 
 
 def check_start(limiter: RateLimiter, owner: str) -> None:
-    """Raise the error of `count_start` if the limit is reached. Nothing is counted."""
+    """Check that another start is allowed, without counting one.
+
+    Raises:
+        RateLimitError: the limit is reached.
+    """
     if (wait := limiter.wait_seconds(owner)) > 0:
         raise RateLimitError(limiter.max_starts, math.ceil(wait))

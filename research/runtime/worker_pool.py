@@ -3,7 +3,12 @@
 Each worker is an engine of its own on the same store (`research.runtime.worker_process`). It gets
 its tasks through standard input, session keys included, so that these are in no file, argument,
 environment or log. When its input ends, the worker stops and its runs are interrupted. Readers
-follow runs in the store as always; a worker only reports that it is ready and which run has ended.
+follow runs in the store as always.
+
+Messages are pickled tuples. The first one to a worker is the factory of its application and the
+settings. Then follow ("run", run id, is resumed, write only, owner, session keys, folder),
+("keys", owner, session keys) and ("check_requests",). A worker sends ("ready", engine id) once and
+("ended", run id) for each run.
 """
 
 from __future__ import annotations

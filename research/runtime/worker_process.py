@@ -1,6 +1,6 @@
 """A worker process, which executes the runs that the server sends it until its input ends.
 
-`research.runtime.worker_pool` starts it with `python -c` and `main()`. It is an engine like any
+`research.runtime.worker_pool` starts it with `python -c` and `main()` and defines the messages. It is an engine like any
 other: it holds a lock of its own, writes to the same store, and reads requests for its runs there.
 """
 
@@ -102,29 +102,29 @@ def _read_messages(stream: IO[bytes]) -> Iterator[tuple[Any, ...]]:
 
 
 def _handle_messages(application: WorkerApplication, messages: Iterator[tuple[Any, ...]], output: IO[bytes]) -> None:
-    def send_message(word: str, told: str) -> None:
+    def send_message(kind: str, value: str) -> None:
         try:
-            pickle.dump((word, told), output)
+            pickle.dump((kind, value), output)
             output.flush()
         except OSError:  # the server is gone, and the input will end
-            log.debug("nobody hears that %s is %s", told, word)
+            log.debug("the message that %s is %s cannot be sent", value, kind)
 
     runs: LocalRunManager = application.runs
-    runs.on_run_end = lambda run_id: runs.loop.call_soon(send_message, "over", run_id)
+    runs.on_run_end = lambda run_id: runs.loop.call_soon(send_message, "ended", run_id)
     application.warm()
     gc.collect()
     gc.freeze()
     runs.loop.call_soon(send_message, "ready", runs.engine)
-    for word, *told in messages:
-        if word == "run":
-            _take_run(runs, *told)
-        elif word == "keys":
-            runs.set_session_keys(*told)
+    for kind, *values in messages:
+        if kind == "run":
+            _execute_run(runs, *values)
+        elif kind == "keys":
+            runs.resource_provider.set_session_keys(*values)
         else:
             runs.loop.call_soon(runs.handle_requests)
 
 
-def _take_run(
+def _execute_run(
     runs: LocalRunManager,
     run_id: str,
     is_resumed: bool,
@@ -134,11 +134,11 @@ def _take_run(
     folder: Path | None,
 ) -> None:
     """Execute a run of an owner with these session keys."""
-    runs.set_session_keys(owner, keys)
+    runs.resource_provider.set_session_keys(owner, keys)
     if folder:
         runs.resources.report_files.set_folder(run_id, folder)
     run = runs.store.get_run(run_id)
     if run is None or not run.is_active:  # it was stopped before it arrived
         runs.on_run_end(run_id)
     else:
-        runs.take_run(run, is_resumed=is_resumed, write_only=write_only)
+        runs.execute_run(run, is_resumed=is_resumed, write_only=write_only)

@@ -980,7 +980,7 @@ def test_the_help_has_usage_commands_examples_and_exit_codes(tmp_path: Path) -> 
 def test_the_data_folder_is_the_one_given_wherever_it_stands_among_the_words(at: int) -> None:
     words = ["library", "list"]
     args = parse_arguments([*words[:at], "--data-dir", "elsewhere", "--log", *words[at:]])
-    assert (args.kind, args.data_dir, args.log) == ("list", Path("elsewhere"), True)
+    assert (args.subcommand, args.data_dir, args.log) == ("list", Path("elsewhere"), True)
     assert (parse_arguments(words).data_dir, parse_arguments(words).log) == (None, False)
 
 

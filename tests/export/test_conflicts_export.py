@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 
 from research.citations.registry import EvidenceRegistry
 from research.core.records import CitedFigure, Evidence, FigureDisagreement, Passage
-from research.export.disagreements import disagreement_blocks
+from research.export.disagreements_markdown import disagreement_blocks
 from research.export.report_texts import report_translator
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

@@ -66,7 +66,7 @@ def styles(file: Any) -> list[tuple[str, str]]:
 
 @cache
 def chinese() -> bytes:
-    return document_docx(CHINESE, made=MADE, author="一位作者", places=PLACES)
+    return document_docx(CHINESE, PLACES)
 
 
 def test_the_file_says_what_the_document_says() -> None:
@@ -122,7 +122,7 @@ def test_citations_lead_to_bookmarks_at_their_sources() -> None:
 
 def test_links_are_relationships_to_the_web_and_to_nothing_else() -> None:
     nodes: list[Node] = [p({"t": "a", "href": URL, "c": ["there"]}, {"t": "a", "href": "file:///etc", "c": ["no"]})]
-    file = opened(document_docx(ReportDocument("T", "en", nodes), made=MADE))
+    file = opened(document_docx(ReportDocument("T", "en", nodes, MADE)))
     assert [rel._target for rel in file.part.rels.values() if rel.is_external] == [URL]
     assert read(file) == "thereno"
 
@@ -169,8 +169,8 @@ def test_chinese_has_a_chinese_font_and_language() -> None:
     ],
 )
 def test_punctuation_is_in_the_font_of_what_it_stands_among(words: str, chinese: bool) -> None:
-    made = ReportDocument("x", "en", [p(words)])
-    body = parts(document_docx(made, made=MADE, author="x"))["word/document.xml"].decode()
+    made = ReportDocument("x", "en", [p(words)], MADE, "x")
+    body = parts(document_docx(made))["word/document.xml"].decode()
     (run,) = (run for run in re.findall(r"<w:r>.*?</w:r>", body, re.S) if words in run)
     assert ('w:hint="eastAsia"' in run) is chinese
 
@@ -179,7 +179,7 @@ def test_the_file_names_its_title_author_and_time_and_is_the_same_each_time() ->
     told = opened(chinese()).core_properties
     assert (told.title, told.author) == (CHINESE.title, "一位作者")
     assert told.created.replace(tzinfo=MADE.tzinfo) == MADE
-    assert document_docx(CHINESE, made=MADE, author="一位作者", places=PLACES) == chinese()
+    assert document_docx(CHINESE, PLACES) == chinese()
     with ZipFile(BytesIO(chinese())) as file:
         assert {entry.date_time[0] for entry in file.infolist()} == {1980}
         assert not [name for name in file.namelist() if "thumbnail" in name]
@@ -195,7 +195,7 @@ def test_any_text_comes_out_but_for_what_xml_cannot_hold(text: str, where: str) 
     elif where == "li":
         node = {"t": "ol", "role": "sources", "c": [node]}
     nodes = [p("x"), node, p("END", cite(1), cite(9))]
-    data = document_docx(ReportDocument(text, "zh", nodes), made=MADE, author=text)
+    data = document_docx(ReportDocument(text, "zh", nodes, MADE, text))
     assert read(opened(data)) == folded(f"x{text}END[1][9]")
 
 
@@ -212,7 +212,7 @@ def test_text_from_outside_is_text(words: str) -> None:
 @pytest.mark.slow
 def test_a_large_table_is_there_in_full() -> None:
     rows = [row("td", *(f"{at}.{to}" for to in range(30))) for at in range(2_000)]
-    data = document_docx(ReportDocument("T", "en", [p("x"), {"t": "table", "c": rows}]), made=MADE)
+    data = document_docx(ReportDocument("T", "en", [p("x"), {"t": "table", "c": rows}], MADE))
     (table,) = opened(data).tables
     cells = [text.text for text in table._tbl.iter(qn("w:t"))]
     assert len(cells) == 60_000
@@ -221,7 +221,7 @@ def test_a_large_table_is_there_in_full() -> None:
 
 def test_two_tables_in_a_row_stay_two() -> None:
     table: Node = {"t": "table", "c": [row("td", "a")]}
-    file = opened(document_docx(ReportDocument("T", "en", [table, table]), made=MADE))
+    file = opened(document_docx(ReportDocument("T", "en", [table, table], MADE)))
     assert len(file.tables) == 2
     body = [child.tag for child in file.element.body]
     first = body.index(qn("w:tbl"))
@@ -232,7 +232,7 @@ def test_lists_may_be_deeper_than_word_counts() -> None:
     node: Node = {"t": "ul", "c": [li("deepest")]}
     for depth in range(14):
         node = {"t": "ol", "start": 1, "c": [li(str(depth), node)]}
-    file = opened(document_docx(ReportDocument("T", "en", [p("x"), node]), made=MADE))
+    file = opened(document_docx(ReportDocument("T", "en", [p("x"), node], MADE)))
     levels = [int(mark.get(qn("w:val"))) for mark in file.element.body.iter(qn("w:ilvl"))]
     assert max(levels) == 8
     assert "deepest" in read(file)
@@ -255,7 +255,7 @@ def test_the_contents_tell_pages_that_word_can_count_again() -> None:
     for number in range(1, 41):
         nodes.append(h(2 if number % 4 == 1 else 3, number, f"Part {number}"))
         nodes += [p(f"A line {number}.") for _ in range(9)]
-    file = opened(document_docx(ReportDocument("T", "en", nodes), made=MADE))
+    file = opened(document_docx(ReportDocument("T", "en", nodes, MADE)))
     told = contents(file)
     assert [title for title, _, _ in told] == [f"Part {number}" for number in range(1, 41)]
     marks = {mark.get(qn("w:name")) for mark in file.element.body.iter(qn("w:bookmarkStart"))}
@@ -271,7 +271,7 @@ def test_the_contents_tell_pages_that_word_can_count_again() -> None:
 def test_pages_are_counted_with_tables_pictures_and_long_paragraphs() -> None:
     def last(*before: Any) -> int:
         nodes = [h(2, 1, "First"), *before, h(2, 2, "Last")]
-        return contents(opened(document_docx(ReportDocument("T", "zh", nodes), made=MADE)))[-1][2]
+        return contents(opened(document_docx(ReportDocument("T", "zh", nodes, MADE))))[-1][2]
 
     rows: Any = {"t": "table", "c": [row("td", f"第{n}行", "说明") for n in range(200)]}
     assert last() == 2

@@ -16,7 +16,7 @@ from research.export.formats import EXPORT_FORMATS, export_report, file_formats
 from research.export.options import DEFAULT_OPTIONS, ExportOptions, listed_sources
 from research.export.table_csv import table_csv
 from research.export.table_excel import Sheet, workbook_bytes
-from research.export.table_model import ExportTable, TableColumn
+from research.export.table_model import ExportColumn, ExportTable
 from research.export.table_parquet import table_parquet
 from tests import document_tables
 from tests.export.test_archive import whole
@@ -57,7 +57,7 @@ def test_every_file_that_a_report_can_be_exported_to_is_written() -> None:
     assert [file.suffix for file in files if file.format.key == "rows_csv"] == ["rows1.csv"]
     for file in files:
         if file.format.content not in ("report", "everything"):
-            assert file.format.write(written, cited, ExportOptions(part=file.part))
+            assert file.format.write(written, cited, ExportOptions(table_number=file.table_number))
 
 
 def test_an_option_takes_the_value_of_the_setting_of_its_name(tmp_path: Path) -> None:
@@ -66,15 +66,17 @@ def test_an_option_takes_the_value_of_the_setting_of_its_name(tmp_path: Path) ->
 
     settings = MoreSettings(data_dir=tmp_path)
     assert ExportOptions.from_settings(settings) == ExportOptions(language="zh")
-    assert ExportOptions.from_settings(settings, language="en", part=2) == ExportOptions(language="en", part=2)
+    assert ExportOptions.from_settings(settings, language="en", table_number=2) == ExportOptions(
+        language="en", table_number=2
+    )
     assert ExportOptions.from_settings(Settings(data_dir=tmp_path)) == DEFAULT_OPTIONS
 
 
 def test_every_document_and_reference_lists_the_same_sources() -> None:
     written = report("words")
     cited = numbered(written)
-    numbers = [source.number for source in listed_sources(cited, DEFAULT_OPTIONS)]
-    assert numbers and listed_sources(None, DEFAULT_OPTIONS) == ()
+    numbers = [source.number for source in listed_sources(cited)]
+    assert numbers and listed_sources(None) == ()
     text = export_report(written, cited, "footnotes.md").decode()
     assert [int(number) for number in re.findall(r"^\[\^(\d+)\]: ", text, re.MULTILINE)] == numbers
     assert len(re.findall(r'<li id="source-', export_report(written, cited, "html").decode())) == len(numbers)
@@ -84,7 +86,7 @@ def test_every_document_and_reference_lists_the_same_sources() -> None:
 
 @pytest.mark.parametrize("name", ["", "a/b:c" * 20])
 def test_a_table_is_written_in_each_format_whatever_it_is_called(name: str) -> None:
-    table = ExportTable(name, [TableColumn("n", "integer"), TableColumn("n")], [[1, "=1"], [None, None]])
+    table = ExportTable(name, [ExportColumn("n", "integer"), ExportColumn("n")], [[1, "=1"], [None, None]])
     assert table_csv([table]).decode() == "\ufeffn,n\r\n1,'=1\r\n,\r\n"
     assert table_parquet(table).startswith(b"PAR1")
     assert workbook_bytes([Sheet(table._replace(name=f"1 {name}"))], {}).startswith(b"PK")

@@ -228,7 +228,7 @@ EVIL = [
 def test_no_tex_acts_or_breaks_a_file(tex: str, display: bool) -> None:
     """The tree is taken as if the Markdown had let all of it through."""
     node = {"t": "math", "display": display, "c": [tex]}
-    told = ReportDocument("T", "en", [{"t": "p", "c": ["x ", node, " y"]}])
+    told = ReportDocument("T", "en", [{"t": "p", "c": ["x ", node, " y"]}], NOW)
     drawn = formula_mathml(tex, is_display=display)
     if drawn:
         root: Any = html.fragment_fromstring(drawn)
@@ -239,8 +239,8 @@ def test_no_tex_acts_or_breaks_a_file(tex: str, display: bool) -> None:
             assert element.get("style", "text-align:left").startswith("text-align:")
     found = parse_formula(tex, is_display=display)
     assert found is None or count(found) <= 2_000
-    assert PdfReader(BytesIO(document_pdf(told, made=NOW))).pages
-    assert read_docx(BytesIO(document_docx(told, made=NOW))).paragraphs
+    assert PdfReader(BytesIO(document_pdf(told))).pages
+    assert read_docx(BytesIO(document_docx(told))).paragraphs
 
 
 def count(element: FormulaElement) -> int:

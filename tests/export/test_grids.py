@@ -16,7 +16,7 @@ from research.core.records import Span
 from research.export.answer_tables import answer_tables
 from research.export.table_csv import table_csv
 from research.export.table_excel import ABOUT_SHEET, Sheet, workbook_bytes
-from research.export.table_model import ExportTable, TableColumn
+from research.export.table_model import ExportColumn, ExportTable
 from tests.export.test_support_export import made, numbered, text
 
 TABLE = "## Prices\n\n| Month | Price |\n|---|---|\n| April | **60** yuan"
@@ -31,7 +31,7 @@ def answered(*spans: Span) -> CitedAnswer:
 
 def table_of(heading: str, rows: Sequence[Sequence[str]]) -> ExportTable:
     """A table whose first row names its columns."""
-    return ExportTable(heading, [TableColumn(name) for name in rows[0]], [[*row] for row in rows[1:]])
+    return ExportTable(heading, [ExportColumn(name) for name in rows[0]], [[*row] for row in rows[1:]])
 
 
 def read(data: bytes) -> list[list[str]]:

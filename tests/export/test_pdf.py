@@ -104,6 +104,8 @@ CHINESE = ReportDocument(
         h(2, 4, "地点"),
         p("两处。"),
     ],
+    MADE,
+    "一位作者",
 )  # fmt: skip
 
 
@@ -152,7 +154,7 @@ def links(data: bytes) -> set[str]:
 
 
 def test_the_text_of_a_chinese_report_can_be_copied_out_of_it() -> None:
-    data = document_pdf(CHINESE, made=MADE, places=PLACES)
+    data = document_pdf(CHINESE, PLACES)
     found = body(data, CHINESE.title)
     assert marked(found) == marked(folded("".join(told(CHINESE.nodes[1:]))))
 
@@ -173,7 +175,7 @@ def goals(reader: PdfReader) -> set[tuple[int, float]]:
 
 
 def test_citations_lead_to_their_sources_and_titles_to_their_pages() -> None:
-    reader = PdfReader(BytesIO(document_pdf(CHINESE, made=MADE, places=PLACES)))
+    reader = PdfReader(BytesIO(document_pdf(CHINESE, PLACES)))
     assert [entry["/Title"] for entry in reader.outline] == ["答案", "来源", "地点"]
     numbers = [reader.get_destination_page_number(entry) for entry in reader.outline]
     sources = reader.outline[1]["/Top"]
@@ -187,12 +189,12 @@ def test_citations_lead_to_their_sources_and_titles_to_their_pages() -> None:
 
 
 def test_a_file_names_its_title_author_and_time_and_is_the_same_each_time() -> None:
-    data = document_pdf(CHINESE, made=MADE, author="一位作者", places=PLACES)
+    data = document_pdf(CHINESE, PLACES)
     told = PdfReader(BytesIO(data)).metadata
     assert told is not None
     assert (told.title, told.author, told.creation_date) == (CHINESE.title, "一位作者", MADE)
-    assert data == document_pdf(CHINESE, made=MADE, author="一位作者", places=PLACES)
-    later = document_pdf(CHINESE, made=MADE.replace(year=2026), author="一位作者", places=PLACES)
+    assert data == document_pdf(CHINESE, PLACES)
+    later = document_pdf(CHINESE._replace(timestamp=MADE.replace(year=2026)), PLACES)
     assert PdfReader(BytesIO(later)).metadata.creation_date.year == 2026
 
 
@@ -208,7 +210,7 @@ def tagged(node: Any) -> Iterator[Any]:
 
 
 def test_the_picture_of_the_places_stands_under_their_heading_and_says_what_it_shows() -> None:
-    reader = PdfReader(BytesIO(document_pdf(CHINESE, made=MADE, places=PLACES)))
+    reader = PdfReader(BytesIO(document_pdf(CHINESE, PLACES)))
     said = [folded(page.extract_text()) for page in reader.pages]
     assert [text for text in said if "120.60°E" in text and "拙政园虎丘" in text] == said[-1:]
     assert said[-1].index("地点") < said[-1].index("120.60°E") < said[-1].index("两处")
@@ -217,7 +219,7 @@ def test_the_picture_of_the_places_stands_under_their_heading_and_says_what_it_s
 
 
 def test_a_file_is_tagged_for_screen_readers() -> None:
-    reader = PdfReader(BytesIO(document_pdf(CHINESE, made=MADE)))
+    reader = PdfReader(BytesIO(document_pdf(CHINESE)))
     assert reader.root_object["/Lang"] == "zh-CN"
     assert reader.root_object["/MarkInfo"]["/Marked"]
     kinds = {str(n.get("/S")) for n in tagged(reader.root_object["/StructTreeRoot"])}
@@ -225,7 +227,7 @@ def test_a_file_is_tagged_for_screen_readers() -> None:
 
 
 def test_every_font_is_embedded() -> None:
-    reader = PdfReader(BytesIO(document_pdf(CHINESE, made=MADE)))
+    reader = PdfReader(BytesIO(document_pdf(CHINESE)))
     fonts = [font.get_object() for font in reader.pages[1]["/Resources"]["/Font"].values()]
     assert len(fonts) >= 4
     for font in fonts:
@@ -237,7 +239,7 @@ def test_every_font_is_embedded() -> None:
 
 def glyphs(text: str) -> dict[str, set[bytes]]:
     """The numbers of the glyphs that a paragraph of this text is drawn with, by font."""
-    page = PdfReader(BytesIO(document_pdf(ReportDocument("T", "en", [p(text)]), made=MADE))).pages[-1]
+    page = PdfReader(BytesIO(document_pdf(ReportDocument("T", "en", [p(text)], MADE)))).pages[-1]
     fonts = page["/Resources"]["/Font"]
     found: dict[str, set[bytes]] = {}
     font = ""
@@ -273,7 +275,7 @@ def test_letters_of_other_scripts_take_their_shapes(words: str, font: str, count
 def test_no_font_of_the_machine_is_needed_for_these(language: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("research.export.fonts._system_chars", lambda weight=0: frozenset())
     words = "𠮷野家 한국어 العربية עברית ไทย हिन्दी Ελληνικά Русский 👩‍👩‍👧"
-    said = body(document_pdf(ReportDocument("T", language, [p(words)]), made=MADE), "T")
+    said = body(document_pdf(ReportDocument("T", language, [p(words)], MADE)), "T")
     assert "[" not in said and "𠮷野家한국어" in said
 
 
@@ -281,7 +283,7 @@ def test_no_font_of_the_machine_is_needed_for_these(language: Any, monkeypatch: 
 def test_what_no_font_can_draw_is_named(language: Any, named: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("research.export.fonts._system_chars", lambda weight=0: frozenset())
     nodes: list[Node] = [p("ភាសា, \U0002b740。"), p("END")]
-    said = body(document_pdf(ReportDocument("T", language, nodes), made=MADE), "T")
+    said = body(document_pdf(ReportDocument("T", language, nodes, MADE)), "T")
     shown, _, note = said.partition("END")
     assert shown == folded(named)
     name = named[1:].partition("]")[0]
@@ -305,7 +307,7 @@ TEXT = st.text(
 @given(TEXT)
 def test_any_text_comes_out_as_it_went_in(text: str) -> None:
     nodes: list[Node] = [p("x", text, "x"), p("END")]
-    found = body(document_pdf(ReportDocument("T", "en", nodes), made=MADE), "T")
+    found = body(document_pdf(ReportDocument("T", "en", nodes, MADE)), "T")
     assert found.partition("END")[0] == folded(f"x{text}x")
 
 
@@ -319,7 +321,7 @@ def test_no_text_makes_it_fail(text: str, where: str) -> None:
         node = {"t": "ol", "role": "sources", "c": [node]}
     elif where == "code":
         node = p(node, cite(1), cite(7))
-    data = document_pdf(ReportDocument(text, "zh", [node]), made=MADE, author=text)
+    data = document_pdf(ReportDocument(text, "zh", [node], MADE, text))
     assert PdfReader(BytesIO(data)).pages
 
 
@@ -358,7 +360,7 @@ def test_what_no_bold_font_has_is_drawn_with_a_stroke(where: str, monkeypatch: p
             node = {"t": "table", "c": [{"t": "tr", "c": [node]}, row("td", "璟")]}
         elif where == "strong":
             node = p(node, "璟")
-        data = document_pdf(ReportDocument("T", "zh", [node]), made=MADE)
+        data = document_pdf(ReportDocument("T", "zh", [node], MADE))
         page = PdfReader(BytesIO(data)).pages[-1]
         drawn = ContentStream(page.get_contents(), page.pdf).operations
         modes = [operands[0] for operands, operator in drawn if operator == b"Tr"]
@@ -372,7 +374,7 @@ def test_what_is_code_to_the_typesetter_is_text(words: str) -> None:
         p("x", words, "x"), {"t": "pre", "c": [words]}, p({"t": "em", "c": [words]}, {"t": "code", "c": [words]}),
         {"t": "table", "c": [row("td", words)]}, {"t": "blockquote", "c": [p(words)]}, p("END"),
     ]  # fmt: skip
-    data = document_pdf(ReportDocument(words, "en", nodes), made=MADE, author=words)
+    data = document_pdf(ReportDocument(words, "en", nodes, MADE, words))
     said = body(data, words).partition("END")[0]
     assert said.replace("\u2060", "") == folded(f"x{words}x") + folded(words) * 5
     assert PdfReader(BytesIO(data)).metadata.title == " ".join(words.split())
@@ -380,7 +382,7 @@ def test_what_is_code_to_the_typesetter_is_text(words: str) -> None:
 
 def test_heaps_of_marks_and_endless_words_are_set() -> None:
     nodes: list[Node] = [p("e" + "\u0301" * 5_000), p("a" * 20_000), p("END")]
-    said = body(document_pdf(ReportDocument("T", "en", nodes), made=MADE), "T")
+    said = body(document_pdf(ReportDocument("T", "en", nodes, MADE)), "T")
     assert said.count("a") == 20_000 and said.count("\u0301") < 200
 
 
@@ -397,7 +399,7 @@ def test_a_panic_of_the_typesetter_is_an_error_like_others(monkeypatch: pytest.M
 
     monkeypatch.setattr("research.export.typesetting.typst.Compiler", Broken)
     with pytest.raises(RuntimeError):
-        document_pdf(CHINESE, made=MADE)
+        document_pdf(CHINESE)
 
 
 def test_a_run_without_an_answer_is_a_report_too() -> None:
@@ -407,16 +409,16 @@ def test_a_run_without_an_answer_is_a_report_too() -> None:
 
 
 def test_files_that_are_made_at_once_are_as_those_made_alone() -> None:
-    other = ReportDocument("另一份", "zh", [p("别的文字，" * 40)])
-    alone = [document_pdf(told, made=MADE) for told in (CHINESE, other)]
+    other = ReportDocument("另一份", "zh", [p("别的文字，" * 40)], MADE)
+    alone = [document_pdf(told) for told in (CHINESE, other)]
     with ThreadPoolExecutor(4) as threads:
-        both = list(threads.map(lambda told: document_pdf(told, made=MADE), [CHINESE, other] * 4))
+        both = list(threads.map(lambda told: document_pdf(told), [CHINESE, other] * 4))
     assert both == alone * 4
 
 
 def test_a_link_leads_to_the_web_or_nowhere() -> None:
     nodes: list[Node] = [p({"t": "a", "href": "javascript:alert(1)", "c": ["here"]})]
-    data = document_pdf(ReportDocument("T", "en", nodes), made=MADE)
+    data = document_pdf(ReportDocument("T", "en", nodes, MADE))
     assert b"javascript" not in data
     assert links(data) == set()
 
@@ -425,7 +427,7 @@ def test_a_link_leads_to_the_web_or_nowhere() -> None:
 def test_a_table_of_many_rows_and_columns_says_what_it_leaves_out() -> None:
     head = row("th", *(f"column {at}" for at in range(30)))
     rows = [row("td", *(f"{at}.{to}" for to in range(30))) for at in range(2_000)]
-    data = document_pdf(ReportDocument("T", "en", [{"t": "table", "c": [head, *rows]}]), made=MADE)
+    data = document_pdf(ReportDocument("T", "en", [{"t": "table", "c": [head, *rows]}], MADE))
     reader = PdfReader(BytesIO(data))
     last = "".join(page.extract_text() for page in reader.pages[-2:])
     shown = MAX_TABLE_CELLS // 30 - 1
@@ -437,7 +439,7 @@ def test_a_table_of_many_rows_and_columns_says_what_it_leaves_out() -> None:
 def test_a_cell_that_is_longer_than_a_page_is_parted() -> None:
     cell = "".join(f"第{number}句话。" for number in range(3_000))
     table: Node = {"t": "table", "c": [row("td", "one", cell)]}
-    data = document_pdf(ReportDocument("T", "zh", [table]), made=MADE)
+    data = document_pdf(ReportDocument("T", "zh", [table], MADE))
     assert body(data, "T") == folded(f"one{cell}")
 
 
@@ -445,7 +447,7 @@ def test_what_is_nested_deeply_stays_on_the_page() -> None:
     node: Node = p("innermost " * 8)
     for _ in range(40):
         node = {"t": "blockquote", "c": [{"t": "ol", "c": [li(node)]}]}
-    data = document_pdf(ReportDocument("T", "en", [node]), made=MADE)
+    data = document_pdf(ReportDocument("T", "en", [node], MADE))
     assert body(data, "T") == folded("1." * 4 + "innermost " * 8)
 
 

@@ -298,9 +298,7 @@ def test_the_key_of_any_provider_is_taken_in_and_its_models_are_asked_with_it(vi
     ] == "session"
     assert KEY not in told(visitor.at)
     assert get_application().preferences.save_choices({"ANSWER_MODEL": "deepseek:deepseek-chat"}, owner="local") == {}
-    table = {
-        setting: (spec, lacks) for _, setting, spec, lacks in get_application().services_for("local").model_table()
-    }
+    table = {setting: (spec, lacks) for _, setting, spec, lacks in get_application().services_for("local").role_table()}
     assert table["ANSWER_MODEL"] == ("deepseek:deepseek-chat", "")
     assert table["REFLECTION_MODEL"] == ("deepseek:deepseek-chat", "")
 

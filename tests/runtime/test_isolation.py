@@ -211,7 +211,7 @@ SERVICES: dict[str, type] = {
     "history": HistoryIndex,  # of the store
 }
 INTERNAL = {  # what takes an owner and no front end calls
-    "runs.open_resources", "runs.default_options", "runs.send_session_keys", "runs.delete_expired",
+    "runs.send_session_keys", "runs.delete_expired",
     "preferences.chosen_values", "preferences.owner_keys", "preferences.settings_for", "preferences.settings_with_keys",
     "preferences.record_key_test", "preferences.delete_all",
 }  # fmt: skip

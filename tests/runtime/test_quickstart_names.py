@@ -18,7 +18,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from research.core.records import RunOptions
 from research.core.settings import Settings, load_settings
 from research.runtime.agent_server import open_worker
-from research.runtime.quickstart import MAX_COUNT, RequestError, build_memory, merge_unique, read_request
+from research.runtime.quickstart import MAX_COUNT, RequestError, memory_from_messages, merge_unique, read_request
 from research.runtime.server_worker import RunFailedError, ServerWorker, served_graph
 from research.sources import registry
 from tests.servers.agent import ROOT, Aegra, Dev, lacking
@@ -175,7 +175,7 @@ def test_earlier_messages_are_what_a_conversation_has_said() -> None:
     turns: list[BaseMessage] = []
     for n in range(40):
         turns += [HumanMessage(f"Question {n}?"), AIMessage(f"Answer {n}. " + "x" * 9_000)]
-    made = build_memory([*turns, HumanMessage(EN)])
+    made = memory_from_messages([*turns, HumanMessage(EN)])
     assert [turn.question for turn in made.turns] == ["Question 38?", "Question 39?"]
     assert len(made.earlier_questions) == 8 and not made.evidence
     assert all(len(turn.answer) <= 1_500 for turn in made.turns)

@@ -1,4 +1,4 @@
-"""Results of a news report as Markdown: changes, timeline, conflicts, outlets, pictures.
+"""Sections of a news report as Markdown: changes, timeline, conflicts, outlets, pictures.
 
 Headlines, outlets, figures and captions come from outside and are escaped. Pictures are linked and
 not embedded, so opening the file makes no request.
@@ -12,7 +12,7 @@ from research.citations.numbering import CitedAnswer
 from research.citations.registry import EvidenceRegistry
 from research.core.i18n import Translator
 from research.core.records import Evidence, Figure, NewsCoverage, Report, Story, StoryChange, StoryConflict
-from research.export.disagreements import MAX_PRINTED_DISAGREEMENTS, omission_note
+from research.export.disagreements_markdown import MAX_PRINTED_DISAGREEMENTS, omission_note
 from research.export.markdown_escaping import bullet_list, escape_markdown, join_facts, markdown_link, markdown_table
 from research.export.report_facts import source_numbers
 from research.export.report_texts import has_report_text
@@ -22,7 +22,7 @@ MAX_OUTLETS = 100
 MAX_PICTURES = 60
 
 
-def change_blocks(registry: EvidenceRegistry, cited: CitedAnswer | None, translate: Translator) -> Iterator[str]:
+def story_change_blocks(registry: EvidenceRegistry, cited: CitedAnswer | None, translate: Translator) -> Iterator[str]:
     """Yield the changes since the earlier report that was updated."""
     coverage = _coverage_of(cited)
     if coverage is None or not coverage.compared_run:
@@ -34,7 +34,7 @@ def change_blocks(registry: EvidenceRegistry, cited: CitedAnswer | None, transla
         yield translate("no changes")
 
 
-def coverage_blocks(
+def news_blocks(
     report: Report, registry: EvidenceRegistry, cited: CitedAnswer | None, translate: Translator
 ) -> Iterator[str]:
     """Yield stories by day, conflicts, outlets, pictures and answers of search services."""
