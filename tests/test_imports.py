@@ -47,6 +47,7 @@ EXCEPTIONS = {
     ("sources.places", "sources.mcp_tools"),  # Amap's map is a server of tools
     ("agent", "sources.places.questions"),  # rules that read a question, and need no map
     ("agent.nodes.news_coverage", "sources.news.coverage"),  # stories of a report, from records alone
+    ("agent.nodes.report_update", "sources.news.search_tools"),  # how far back each tool looks
     ("records", "core.records"),
     ("storage.checkpoint_saver", "records"),  # the former names of the records, which checkpoints hold
     ("runtime.news_reports", "application"),

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from research.agent.nodes.answer import AnswerNotWrittenError
 from research.agent.state import RECURSION_LIMIT
 from research.core.records import Run, RunOptions, RunStatus
+from research.core.run_logger import set_logged_run
 from research.runtime.active_run import ActiveRun, MissingKeyError, RunResources
 from research.runtime.engine_lock import SERVER_ENGINES
 from research.runtime.run_manager import POLL_SECONDS, RunManager
@@ -414,6 +415,7 @@ class LocalRunManager(RunManager):
         with self.resource_provider.open_resources(run.owner) as resources:
             active_run.set_resources(resources)
         active_run.start_trace()
+        set_logged_run(active_run.run.id)
         has_checkpoint = False
         if active_run.is_resumed:
             await self._checkpoint_store.delete_cancelled_writes(run.id)

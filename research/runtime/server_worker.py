@@ -32,6 +32,7 @@ from research.agent.nodes.answer import AnswerNotWrittenError
 from research.agent.state import GraphContext
 from research.core.events import RunEvent, dump_event
 from research.core.records import Run, RunStatus
+from research.core.run_logger import set_logged_run
 from research.runtime import quickstart
 from research.runtime.active_run import ActiveRun, RunResources
 from research.runtime.engine_lock import SERVER_ENGINE_PREFIX
@@ -186,6 +187,7 @@ class ServerWorker:
 
         self._running_nodes[run_request.engine] += 1
         active_run.trace.activate()
+        set_logged_run(active_run.run.id)
         try:
             update: dict[str, Any] = await node(state, _NodeRuntime(replace(context, send_event=send_event)))
             return quickstart.add_quickstart_names(name, active_run.run, state, update) if thread_id else update

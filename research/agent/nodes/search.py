@@ -13,10 +13,11 @@ from research.core import deadlines
 from research.core.errors import ServiceError
 from research.core.events import EventEmitter
 from research.core.records import Finding, RunOptions, Task
+from research.core.run_logger import RunLogger
 from research.core.text.tokenizer import detect_language
 from research.sources.base import Retriever
 
-log = logging.getLogger(__name__)
+log = RunLogger(logging.getLogger(__name__))
 
 
 async def run_search(
