@@ -111,6 +111,7 @@ from .core.records import StoryChange as StoryChange
 from .core.records import Task as Task
 from .core.records import Usage as Usage
 from .core.records import WatchedTopic as WatchedTopic
+from .core.settings import FORM_SECTIONS as FORM_SECTIONS
 from .core.settings import WEB_PROVIDERS as WEB_PROVIDERS
 from .core.settings import SettingError as SettingError
 from .core.settings import Settings as Settings

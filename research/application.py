@@ -276,7 +276,7 @@ class Application:
         if run is None or run.status != "done":
             return None, ""
         try:
-            return files.save_report(run), ""
+            return files.save_report(run, self.services_for(owner).settings), ""
         except OSError as error:
             return None, describe_write_error(error, files.folder(run))
 

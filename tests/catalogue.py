@@ -23,7 +23,7 @@ ENGINE = {
     "digest": "research/agent/extractive/reasoner.py",
     "draft": "research/agent/**/*.py research/sources/database/sql_writer.py",
     "mcp": "research/sources/mcp_tools/*.py",
-    "evaluation": "research/cli/evaluate.py research/core/records.py",
+    "evaluation": "research/cli/evaluate.py research/core/records/*.py",
     "fact": "research/sources/places/evidence.py research/sources/places/directions.py research/sources/wikidata/statements.py",
     "flaw": "research/linter/flaw_kinds.py",
     "hours": "research/sources/places/opening_hours.py",

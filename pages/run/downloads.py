@@ -55,6 +55,7 @@ class DownloadFormat(NamedTuple):
     mime: str
     icon: str  # a Material symbol
     build: Callable[[], bytes]
+    options: ExportOptions
 
 
 def draw(report: Report, cited: CitedAnswer | None) -> None:
@@ -101,6 +102,7 @@ def list_formats(report: Report, cited: CitedAnswer | None) -> Iterator[Download
             export_format.mime,
             export_format.icon or GROUP_ICONS[group],
             partial(export_format.write, report, cited, options),
+            options,
         )
 
 
@@ -116,7 +118,9 @@ def draw_button(report: Report, download: DownloadFormat, *, is_preferred: bool 
     build_file = create_builder(report, download, should_remember=not is_preferred)
     st.download_button(
         download.label_as_preferred if is_preferred else download.label,
-        _cache_file(report, build_file) if is_preferred and download.kind == DEFAULT_FORMAT else build_file,
+        _cache_file(report, build_file, download.options)
+        if is_preferred and download.kind == DEFAULT_FORMAT
+        else build_file,
         # The name is generated, never taken from outside.
         file_name=export_file_name(report, download.suffix),
         mime=download.mime,
@@ -164,11 +168,11 @@ def remember_format(kind: str, owner: str) -> None:
         _log.warning("the usual format could not be noted: %s", error.problem)
 
 
-def _cache_file(report: Report, build: Callable[[], bytes]) -> bytes | Callable[[], bytes]:
-    """Return the file of a finished answer, built once per session; else the builder itself."""
+def _cache_file(report: Report, build: Callable[[], bytes], options: ExportOptions) -> bytes | Callable[[], bytes]:
+    """Return the file of a finished answer, built once per session and options; else the builder itself."""
     if report.answer is None or report.run.status != "done":
         return build
-    key = (report.run.id, report.answer.created)
+    key = (report.run.id, report.answer.created, options)
     cached = st.session_state.get(_MARKDOWN_KEY)
     if cached is None or cached[0] != key:
         try:

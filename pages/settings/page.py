@@ -25,16 +25,17 @@ from pages.shared import connection_checks, layout, login
 from pages.shared.escaping import escape_markdown
 from pages.shared.locale_format import LANGUAGE_NAMES
 from pages.shared.localization import (
+    current_language,
     setting_help,
     setting_label,
     source_name,
     t,
 )
 from pages.shared.login import current_owner
-from research import get_application
+from research import FORM_SECTIONS, get_application
 
 ADVANCED_SECTIONS = ("limits", "search", "models")  # opened if a value in them is wrong
-FORM_SECTIONS = ("open", "question", "report", *ADVANCED_SECTIONS)
+SAVED_SECTIONS = ("open", "question", "report", "exports", *ADVANCED_SECTIONS)
 
 
 # Saving
@@ -54,7 +55,7 @@ def save_form(key_names: Sequence[str]) -> None:
     Valid values are saved; the others are noted for display at their fields.
     """
     wrong = keys.save_keys(key_names)
-    values = {name: read_field(name) for name in section_settings(*FORM_SECTIONS)}
+    values = {name: read_field(name) for name in section_settings(*SAVED_SECTIONS)}
     if field_value("mode") == "own" and not field_value("order"):
         wrong["WEB_SEARCH"] = "settings.search_empty"
     else:
@@ -73,19 +74,29 @@ def save_form(key_names: Sequence[str]) -> None:
 # The form
 
 
+def section_title(section: str) -> str:
+    """Return the title of a section in the visitor's language."""
+    return FORM_SECTIONS[section].in_language(current_language())
+
+
+def draw_subtitle(section: str) -> None:
+    """Draw the title of a section within a larger one."""
+    st.markdown(f"**{section_title(section)}**")
+
+
 def draw_effort(fields: SectionFields) -> None:
     """Draw the default effort for a question and for a report."""
     layout.draw_section_title(t("settings.effort"))
     st.caption(t("settings.effort_lead"))
-    st.markdown(f"**{t('settings.of_question')}**")
+    draw_subtitle("question")
     fields.draw("question")
-    st.markdown(f"**{t('settings.of_report')}**")
+    draw_subtitle("report")
     fields.draw("report")
 
 
 def draw_search(fields: SectionFields) -> None:
     """Draw the settings of the web search, and who searches now or what is missing."""
-    st.markdown(f"**{t('settings.search')}**")
+    draw_subtitle("search")
     st.caption(t("settings.search_lead"))
     fields.draw("search")
     ready = get_application().readiness(owner=current_owner())["web"]
@@ -98,7 +109,7 @@ def draw_search(fields: SectionFields) -> None:
 
 def draw_models(fields: SectionFields) -> None:
     """Draw the settings of the models, and what a chosen model still needs."""
-    st.markdown(f"**{t('settings.models')}**")
+    draw_subtitle("models")
     st.caption(t("settings.models_lead", names=", ".join(SETTINGS.providers)))
     fields.draw("models")
     role_table = get_application().services_for(current_owner()).role_table()
@@ -108,17 +119,20 @@ def draw_models(fields: SectionFields) -> None:
 
 def draw_form(fields: SectionFields) -> None:
     """Draw keys, sources, effort and advanced settings in one form with one save button."""
-    layout.draw_section_title(t("settings.keys"))
+    layout.draw_section_title(section_title("keys"))
     statuses = get_application().preferences.key_statuses(owner=current_owner())
     listed = keys.choose_keys(statuses) if statuses else []
     with st.form("settings", border=False, enter_to_submit=False):
         keys.draw_keys(listed)
-        layout.draw_section_title(t("settings.open"))
+        layout.draw_section_title(section_title("open"))
         fields.draw("open")
         draw_effort(fields)
+        if section_settings("exports"):
+            layout.draw_section_title(section_title("exports"))
+            fields.draw("exports")
         wrong = bool(set(section_settings(*ADVANCED_SECTIONS)) & set(st.session_state.get("settings_wrong", {})))
         with st.expander(t("settings.advanced"), wrong, icon=":material/tune:"):
-            st.markdown(f"**{t('settings.limits')}**")
+            draw_subtitle("limits")
             fields.draw("limits")
             draw_search(fields)
             draw_models(fields)
@@ -182,7 +196,7 @@ def save_language() -> None:
 
 
 def draw_appearance(fields: SectionFields) -> None:
-    layout.draw_section_title(t("settings.appearance"))
+    layout.draw_section_title(section_title("appearance"))
     preference = get_application().store.preferences(current_owner()).get("language")
     names = {"browser": t("settings.language_browser"), **LANGUAGE_NAMES}
     st.segmented_control(

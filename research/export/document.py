@@ -8,9 +8,10 @@ save little: of a report with 200 to 300 sources the parser takes 0.04 to 0.06 s
 
 Blocks are p, h (with `level` and `id`), ul, ol (with `start`, and `role` "sources" for the list of
 cited sources), li, table, tr, th, td (with `align`), pre (with `language`), blockquote and hr.
-Inline nodes are em, strong, s, code, math (TeX; `display` for a formula on its own line), br, a
-(with `href`, always http or https), cite (with `number`, the position in the list of sources) and
-strings. Every node except cite, br and hr has its content in `c`.
+Items of a tight list hold inline nodes directly, without a p. Inline nodes are em, strong, s, code,
+math (TeX; `display` for a formula on its own line), br, a (with `href`, always http or https), cite
+(with `number`, the position in the list of sources) and strings. Every node except cite, br and hr
+has its content in `c`.
 """
 
 from __future__ import annotations

@@ -341,7 +341,7 @@ class ActiveRun:
         try:
             self.write()
             if not self.is_taken:
-                path = await asyncio.to_thread(files.save_report, self._finished_run())
+                path = await asyncio.to_thread(files.save_report, self._finished_run(), self.resources.settings)
         except Exception as error:
             problem = describe_write_error(error, files.folder(self.run))
             unexpected = None if isinstance(error, OSError | StoreError) else error

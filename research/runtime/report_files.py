@@ -49,7 +49,6 @@ class ReportFiles:
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self._store, self._folder = store, settings.reports_folder
-        self._options = ExportOptions.from_settings(settings)
         self._is_in_data_dir = bool(self._folder and self._folder.resolve().is_relative_to(settings.data_dir.resolve()))
         self._saves_states = settings.save_states
         self._chosen_folders: dict[str, Path] = {}  # the requested folder, by run
@@ -125,8 +124,8 @@ class ReportFiles:
                 folder.rmdir()  # fails if the folder holds other files
         return len(reports)
 
-    def save_report(self, run: Run) -> Path | None:
-        """Save the report of an answered run and return its path.
+    def save_report(self, run: Run, settings: Settings) -> Path | None:
+        """Save the report of an answered run, by the settings of its owner, and return its path.
 
         Raises:
             OSError: the file cannot be written.
@@ -136,7 +135,8 @@ class ReportFiles:
         report = self._store.report(run)
         if folder is None or report.answer is None:
             return None
-        text = export_report(report, number_report_answer(report), _REPORT_SUFFIX, self._options).decode()
+        options = ExportOptions.from_settings(settings)
+        text = export_report(report, number_report_answer(report), _REPORT_SUFFIX, options).decode()
         answered_at = report.answer.created
         mode = self._prepare_folder(folder)
         path = claim_path(

@@ -204,9 +204,8 @@ def test_a_file_that_cannot_be_made_has_a_number_that_the_log_has(
 
         from pages.run import downloads
 
-        broken = downloads.DownloadFormat(
-            "md", "report", "Markdown", "Download Markdown", ".md", "text/markdown", lambda: 1 / 0
-        )
+        formats = {file.kind: file for file in downloads.list_formats(report, None)}
+        broken = formats["md"]._replace(build=lambda: 1 / 0)
         try:
             downloads.create_builder(report, broken)()
         except RuntimeError as error:

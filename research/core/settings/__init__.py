@@ -15,6 +15,7 @@ from research.core.settings.configuration import (
     model_setting_name,
 )
 from research.core.settings.declaration import (
+    FORM_SECTIONS,
     Setting,
     SettingError,
     setting_text,
@@ -36,6 +37,7 @@ __all__ = [
     "CHOICES",
     "CONNECTION_SETTINGS",
     "DECLARED",
+    "FORM_SECTIONS",
     "MIN_TOKEN_CHARS",
     "REPORT_MODEL",
     "ROLES",

@@ -19,7 +19,18 @@ from pydantic_settings import SettingsConfigDict
 
 from research.core.bilingual import Text
 
-FormSection = Literal["keys", "open", "question", "report", "limits", "search", "models", "appearance"]
+# The sections of the Settings page, with their titles. One without settings is not drawn.
+FORM_SECTIONS = {
+    "keys": Text("Keys", "密钥"),
+    "open": Text("Without a key", "不用密钥"),
+    "question": Text("Questions", "提问"),
+    "report": Text("News reports", "新闻报告"),
+    "exports": Text("Exports", "导出"),
+    "limits": Text("Limits per run (0 = no limit)", "每次研究的上限（0 为不限）"),
+    "search": Text("Web search", "网络搜索"),
+    "models": Text("Models and checking", "模型与核对"),
+    "appearance": Text("Language and appearance", "语言与外观"),
+}
 # A comma separates only before a blank, a URL or the end: it may be part of a URL.
 _LIST_SEPARATOR = re.compile(r"\s+|,+(?=\s|https?://|$)")
 _USER_AND_PASSWORD = re.compile(r"//[^/]*@")
@@ -47,10 +58,11 @@ class Setting(NamedTuple):
 class FormField:
     """The field of the Settings page in which people choose the value of a setting for themselves.
 
-    `options` are the labels of the choices by value. `step` is that of a number.
+    `section` is one of `FORM_SECTIONS`. `options` are the labels of the choices by value. `step` is
+    that of a number.
     """
 
-    section: FormSection
+    section: str
     label: Text
     help: Text | None = None
     options: Mapping[str, Text] = field(default_factory=dict)
