@@ -61,22 +61,22 @@ _TEX_ESCAPES = {
 
 def csl_json_file(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> str:
     """Return the sources of a report as CSL-JSON."""
-    return references_csl_json(listed_sources(cited))
+    return references_csl_json(listed_sources(cited, options))
 
 
 def bibtex_file(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> str:
     """Return the sources of a report as BibTeX, below its provenance."""
-    return references_bibtex(listed_sources(cited), provenance_lines(report, cited))
+    return references_bibtex(listed_sources(cited, options), provenance_lines(report, cited))
 
 
 def ris_file(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> str:
     """Return the sources of a report as RIS."""
-    return references_ris(listed_sources(cited))
+    return references_ris(listed_sources(cited, options))
 
 
 def sources_csv_file(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
     """Return the sources of a report as a CSV table."""
-    return sources_csv(listed_sources(cited))
+    return sources_csv(listed_sources(cited, options))
 
 
 def references_csl_json(sources: Iterable[CitedSource]) -> str:

@@ -161,7 +161,7 @@ def table_json(report: Report, cited: CitedAnswer | None, options: ExportOptions
                 url=canonical_url(s.evidence.url),
                 **s.evidence.model_dump(include=_SOURCE_FIELDS),
             )
-            for s in listed_sources(table.cited)
+            for s in listed_sources(table.cited, options)
         ),
     )
     content = file.model_dump(mode="json", by_alias=True)

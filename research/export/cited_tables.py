@@ -129,7 +129,7 @@ def cited_table_markdown(report: Report, cited: CitedAnswer | None, options: Exp
     ]
     title = table.grid.title or table.cited.answer.title or report.run.question
     used = {n for item in table.cited.cells for numbers in item.numbers for n in numbers}
-    listed = [source for source in listed_sources(table.cited) if source.number in used]
+    listed = [source for source in listed_sources(table.cited, options) if source.number in used]
     notes = [f"[^{source.number}]: {_footnote(source.evidence)}" for source in listed]
     body = [f"# {escape_markdown(title)}", *markdown_table([escape_markdown(h) for h in table.headings], lines)]
     return "\n\n".join([*body, *notes]) + "\n"

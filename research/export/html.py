@@ -89,7 +89,7 @@ def report_html(report: Report, cited: CitedAnswer | None, options: ExportOption
     numbered_places = places_on_map(report, cited)
     places, numbers = [place for _, place in numbered_places], [number for number, _ in numbered_places]
     sketch = sketch_svg(places, document.language, numbers=numbers)
-    return _HTMLWriter(document, listed_sources(cited), answer_support, sketch).render()
+    return _HTMLWriter(document, listed_sources(cited, options), answer_support, sketch).render()
 
 
 class _HTMLWriter:

@@ -39,6 +39,6 @@ class ExportOptions:
 DEFAULT_OPTIONS = ExportOptions()
 
 
-def listed_sources(cited: CitedAnswer | None) -> tuple[CitedSource, ...]:
-    """Return the cited sources that every exported file lists, in the order of their numbers."""
+def listed_sources(cited: CitedAnswer | None, options: ExportOptions) -> tuple[CitedSource, ...]:
+    """Return the cited sources that an exported file lists, in the order of their numbers."""
     return cited.sources if cited else ()

@@ -154,7 +154,7 @@ def report_json(report: Report, cited: CitedAnswer | None, options: ExportOption
         "answer": answer_markdown(cited) if cited else "",
         "blocks": _answer_blocks(cited, registry) if cited else [],
         "support": _support_record(cited) if cited else None,
-        "sources": [_source_record(source) for source in listed_sources(cited)],
+        "sources": [_source_record(source) for source in listed_sources(cited, options)],
         "evidence": [_evidence_record(item) for item in registry],
         "coverage": _coverage_record(answer.coverage) if answer else None,
         "review": answer.review.model_dump(mode="json") if answer and answer.review else None,

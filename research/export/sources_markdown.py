@@ -24,7 +24,7 @@ def source_blocks(cited: CitedAnswer, translate: Translator, options: ExportOpti
     citation_format = options.citation_format or "numbers"
     if citation_format != "footnotes" or not cited.sources:  # renderers of footnotes add their own heading
         yield f"## {translate('sources')}"
-    sources = listed_sources(cited)
+    sources = listed_sources(cited, options)
     lines = [line for source in sources for line in _source_lines(source, translate, citation_format)]
     yield "\n".join(lines) or translate("nothing cited")
 

@@ -75,8 +75,8 @@ def test_an_option_takes_the_value_of_the_setting_of_its_name(tmp_path: Path) ->
 def test_every_document_and_reference_lists_the_same_sources() -> None:
     written = report("words")
     cited = numbered(written)
-    numbers = [source.number for source in listed_sources(cited)]
-    assert numbers and listed_sources(None) == ()
+    numbers = [source.number for source in listed_sources(cited, DEFAULT_OPTIONS)]
+    assert numbers and listed_sources(None, DEFAULT_OPTIONS) == ()
     text = export_report(written, cited, "footnotes.md").decode()
     assert [int(number) for number in re.findall(r"^\[\^(\d+)\]: ", text, re.MULTILINE)] == numbers
     assert len(re.findall(r'<li id="source-', export_report(written, cited, "html").decode())) == len(numbers)
