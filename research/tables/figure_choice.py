@@ -34,7 +34,7 @@ _CLAUSE_BREAK = re.compile(r"[、(（)）]|:(?=\s)|：|\sand\s|\bbut\b|而")
 
 
 @dataclass(frozen=True)
-class Candidate:
+class FigureCandidate:
     """A figure, or a word in place of a figure, from `start` to `end` of the text."""
 
     start: int
@@ -153,7 +153,7 @@ class SentenceMatch:
             share *= 0.8
         return share / (1 + self.word_distance(candidate_span, word_span) / HALF_WEIGHT_DISTANCE)
 
-    def relevance(self, candidate: Candidate, rival_spans: Sequence[tuple[int, int]]) -> float:
+    def relevance(self, candidate: FigureCandidate, rival_spans: Sequence[tuple[int, int]]) -> float:
         """Score how near a candidate stands to the column's words."""
         best: dict[str, float] = {}
         for start, end, word, weight in self.word_matches:
@@ -171,7 +171,7 @@ class SentenceMatch:
         )
         return sum(best.values()) + bonus
 
-    def may_belong_to_column(self, candidate: Candidate, rival_spans: Sequence[tuple[int, int]]) -> bool:
+    def may_belong_to_column(self, candidate: FigureCandidate, rival_spans: Sequence[tuple[int, int]]) -> bool:
         """Return False if the clause of a figure shows that it belongs to something else.
 
         That is so if words of the column stand only in other clauses, or if a word of another
@@ -212,7 +212,7 @@ class SentenceMatch:
         first."""
         return self.word_distance(word_span, figure_span) + (0.5 if figure_span[0] < word_span[0] else 0.0)
 
-    def figure_qualifiers(self, candidate: Candidate, rival_spans: Sequence[tuple[int, int]]) -> frozenset[str]:
+    def figure_qualifiers(self, candidate: FigureCandidate, rival_spans: Sequence[tuple[int, int]]) -> frozenset[str]:
         """Return the qualifiers in a figure's clause, up to the next figure on each side."""
         start, end = self.clause_at(candidate.start)
         for a, b in rival_spans:
@@ -223,7 +223,7 @@ class SentenceMatch:
         return qualifiers_in(self.folded[start:end])
 
 
-def best_candidate(match: SentenceMatch, candidates: Sequence[Candidate]) -> Candidate | None:
+def best_candidate(match: SentenceMatch, candidates: Sequence[FigureCandidate]) -> FigureCandidate | None:
     """Return the figure that the column asks for; None if two score almost equally."""
     scored = []
     for candidate in candidates:
@@ -251,7 +251,7 @@ def best_candidate(match: SentenceMatch, candidates: Sequence[Candidate]) -> Can
     return scored[0][1] if scored else None
 
 
-def _is_equal(first: Candidate, second: Candidate) -> bool:
+def _is_equal(first: FigureCandidate, second: FigureCandidate) -> bool:
     a, b = first.measure, second.measure
     if a is None or b is None:
         return a is b

@@ -23,7 +23,7 @@ from research.core.text.scanner import MeasureScanner
 from research.core.text.tokenizer import has_han
 from research.tables.cell_words import find_date_bound, is_negated, shorten_value, word_pattern
 from research.tables.column_query import build_column_query
-from research.tables.figure_choice import Candidate, SentenceMatch, best_candidate
+from research.tables.figure_choice import FigureCandidate, SentenceMatch, best_candidate
 from research.tables.units import unit_family, unit_name
 from research.tables.yes_or_no import extract_yes_or_no
 
@@ -98,7 +98,7 @@ def number_value(measure: Measure, text: str) -> CellValue:
     )
 
 
-def _figure_candidates(match: SentenceMatch) -> Iterator[Candidate]:
+def _figure_candidates(match: SentenceMatch) -> Iterator[FigureCandidate]:
     """Yield the figures of the column's kind; if any has the column's own unit, only those."""
     kind, unit = match.query.kind, match.query.unit
     figures = [reading for m in match.measures if (reading := _reading_of_kind(m, kind))]
@@ -106,7 +106,7 @@ def _figure_candidates(match: SentenceMatch) -> Iterator[Candidate]:
     chosen = same_unit or figures
     brief = match.is_brief(MAX_WORDS_BESIDE_FIGURE * (1 + (len(chosen) == 1)))
     for m in chosen:
-        yield Candidate(m.start, m.end, m, needs_no_word=brief)
+        yield FigureCandidate(m.start, m.end, m, needs_no_word=brief)
 
 
 def _reading_of_kind(measure: Measure, wanted_family: str | None) -> Measure | None:
@@ -118,7 +118,7 @@ def _reading_of_kind(measure: Measure, wanted_family: str | None) -> Measure | N
     return None
 
 
-def _free_candidates(match: SentenceMatch) -> Iterator[Candidate]:
+def _free_candidates(match: SentenceMatch) -> Iterator[FigureCandidate]:
     """Yield phrases that state free admission, for columns of type money."""
     if match.query.kind != "money":
         return
@@ -129,10 +129,10 @@ def _free_candidates(match: SentenceMatch) -> Iterator[Candidate]:
             is_certain = match.is_brief(MAX_WORDS_BESIDE_FIGURE * (1 + (not match.measures))) or any(
                 a <= m.start() < b for a, b in implied
             )
-            yield Candidate(*m.span(), needs_no_word=is_certain)
+            yield FigureCandidate(*m.span(), needs_no_word=is_certain)
 
 
-def _zero_candidates(match: SentenceMatch) -> Iterator[Candidate]:
+def _zero_candidates(match: SentenceMatch) -> Iterator[FigureCandidate]:
     """Yield phrases that state that there are none: no parking spaces, 不设停车位."""
     if match.query.kind not in ("", None):
         return
@@ -140,7 +140,7 @@ def _zero_candidates(match: SentenceMatch) -> Iterator[Candidate]:
     for m in word_pattern("none zh", "none en").finditer(match.folded):
         after = m.end() + (match.folded[m.end() : m.end() + 1] == " ")
         if after in word_starts:
-            yield Candidate(*m.span(), needs_no_word=True)
+            yield FigureCandidate(*m.span(), needs_no_word=True)
 
 
 # Dates
@@ -148,7 +148,7 @@ def _zero_candidates(match: SentenceMatch) -> Iterator[Candidate]:
 
 def _extract_date(match: SentenceMatch) -> CellValue | None:
     dates = [
-        Candidate(m.start, m.end, m, needs_no_word=match.is_brief(MAX_WORDS_BESIDE_DATE))
+        FigureCandidate(m.start, m.end, m, needs_no_word=match.is_brief(MAX_WORDS_BESIDE_DATE))
         for m in match.measures
         if m.is_date and m.date_parts[0] and m.date_parts[0] > 0
         if (match.query.date_bound or not match.is_date_of_count(m))

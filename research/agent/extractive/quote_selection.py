@@ -92,13 +92,13 @@ class Term(NamedTuple):
     can_be_latin: bool
     kind: Literal["word", "character", "name"] = "word"
 
-    def is_in(self, candidate: Candidate) -> bool:
+    def is_in(self, candidate: QuoteCandidate) -> bool:
         """Return whether a sentence contains the term; a name may also be in the titles."""
         present = candidate.units_with_titles if self.kind == "name" else candidate.units
         return any(form <= present for form in self.forms)
 
 
-class Candidate(NamedTuple):
+class QuoteCandidate(NamedTuple):
     """A sentence that may be quoted, and the basis of its probability."""
 
     evidence: Evidence
@@ -204,9 +204,9 @@ def _word_units(word: str) -> frozenset[str]:
     return pairs or units
 
 
-def find_candidates(findings: Iterable[Finding]) -> list[Candidate]:
+def find_candidates(findings: Iterable[Finding]) -> list[QuoteCandidate]:
     """Return every sentence that may be quoted, once."""
-    candidates: dict[str, Candidate] = {}
+    candidates: dict[str, QuoteCandidate] = {}
     for rank, evidence, passage in _unique_passages(findings):
         spans = split_sentences(passage.text)
         lines = [join_lines(passage.text[start:end]) for start, end in spans]
@@ -214,7 +214,7 @@ def find_candidates(findings: Iterable[Finding]) -> list[Candidate]:
         for (start, end), line in zip(spans, lines, strict=True):
             if line not in candidates and _is_quotable(line):
                 units = text_units(line)
-                candidates[line] = Candidate(evidence, passage, line, start, end, rank, units, units | titles)
+                candidates[line] = QuoteCandidate(evidence, passage, line, start, end, rank, units, units | titles)
     return list(candidates.values())
 
 
@@ -238,7 +238,7 @@ def _is_quotable(sentence: str) -> bool:
 
 
 def compute_features(
-    terms: Sequence[Term], pattern: re.Pattern[str] | None, candidates: Sequence[Candidate]
+    terms: Sequence[Term], pattern: re.Pattern[str] | None, candidates: Sequence[QuoteCandidate]
 ) -> list[dict[str, float]]:
     """Return the features of each candidate.
 
@@ -264,7 +264,7 @@ def compute_features(
     return features
 
 
-def _weigh_terms(terms: Sequence[Term], candidates: Sequence[Candidate], is_han: bool) -> list[tuple[Term, float]]:
+def _weigh_terms(terms: Sequence[Term], candidates: Sequence[QuoteCandidate], is_han: bool) -> list[tuple[Term, float]]:
     """Return the terms that occur in the sentences of a script, with their weights."""
     sentences = [candidate for candidate in candidates if has_han(candidate.text) is is_han]
     possible = [term for term in terms if (term.can_be_han if is_han else term.can_be_latin)]
@@ -276,7 +276,7 @@ def _weigh_terms(terms: Sequence[Term], candidates: Sequence[Candidate], is_han:
     ]
 
 
-def _covered_share(weighted_terms: Sequence[tuple[Term, float]], candidate: Candidate) -> float:
+def _covered_share(weighted_terms: Sequence[tuple[Term, float]], candidate: QuoteCandidate) -> float:
     """Return the weighted share (0 to 1) of the terms that a sentence has."""
     total = sum(weight for _, weight in weighted_terms)
     return sum(w for term, w in weighted_terms if term.is_in(candidate)) / total if total else 0.0
@@ -289,7 +289,7 @@ def _fold(text: str) -> str:
 
 def candidates_with_features(
     part: str, names: Sequence[str], must_name_subject: bool, findings: Iterable[Finding]
-) -> list[tuple[Candidate, dict[str, float]]]:
+) -> list[tuple[QuoteCandidate, dict[str, float]]]:
     """Return the sentences that may answer a part, with their features.
 
     The additional feature `lost` is the share of the terms that no sentence has. If the subject is
@@ -322,7 +322,7 @@ def candidates_with_features(
     ]
 
 
-def _uncovered_share(terms: Sequence[Term], candidates: Sequence[Candidate]) -> float:
+def _uncovered_share(terms: Sequence[Term], candidates: Sequence[QuoteCandidate]) -> float:
     """Return the weighted share of the terms that no candidate has."""
     total = sum(term.weight for term in terms)
     uncovered = sum(t.weight for t in terms if not any(t.is_in(candidate) for candidate in candidates))
@@ -414,7 +414,7 @@ class _SubjectFilter:
         self._forms = [frozenset(_cached_tokens(name)) for name in names if _cached_tokens(name)]
         self._cache: dict[tuple[str, str], bool] = {}
 
-    def is_about(self, candidate: Candidate) -> bool:
+    def is_about(self, candidate: QuoteCandidate) -> bool:
         key = candidate.evidence.id, candidate.passage.id
         if key not in self._cache:
             evidence, passage = candidate.evidence, candidate.passage
