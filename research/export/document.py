@@ -6,12 +6,13 @@ of the tree beside that of the Markdown would repeat the sections of a report, a
 save little: of a report with 200 to 300 sources the parser takes 0.04 to 0.06 seconds, HTML 0.4 to
 0.5, Word 0.7 to 0.8 and PDF 0.9 to 1.0. Draws nothing.
 
-Blocks are p, h (with `level` and `id`), ul, ol (with `start`, and `role` "sources" for the list of
-cited sources), li, table, tr, th, td (with `align`), pre (with `language`), blockquote and hr.
-Items of a tight list hold inline nodes directly, without a p. Inline nodes are em, strong, s, code,
-math (TeX; `display` for a formula on its own line), br, a (with `href`, always http or https), cite
-(with `number`, the position in the list of sources) and strings. Every node except cite, br and hr
-has its content in `c`.
+The first node is the title, an h of level 1. Blocks are p, h (with `level` and `id`), ul, ol (with
+`start`, and `role` "sources" for the list of cited sources), li, table, tr, th, td (with `align`),
+pre (with `language`, the rest of the line after the fence), blockquote and hr. Headings also stand
+in quotations and items; items of a tight list hold inline nodes directly, without a p. Inline nodes
+are em, strong, s, code, math (TeX; `display` for a formula on its own line), br, a (with `href`,
+always http or https), cite (with `number`, the position in the list of sources) and strings, which
+are plain text: a writer escapes them. Every node except cite, br and hr has its content in `c`.
 """
 
 from __future__ import annotations
