@@ -40,5 +40,8 @@ DEFAULT_OPTIONS = ExportOptions()
 
 
 def listed_sources(cited: CitedAnswer | None, options: ExportOptions) -> tuple[CitedSource, ...]:
-    """Return the cited sources that an exported file lists, in the order of their numbers."""
+    """Return the cited sources that an exported file lists: the first ones, in the order of their numbers.
+
+    Writers find a source by its position.
+    """
     return cited.sources if cited else ()
