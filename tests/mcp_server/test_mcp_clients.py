@@ -52,7 +52,8 @@ async def test_fastmcp_lists_calls_hears_progress_and_cancels(way: str, tmp_path
         with served(tmp_path) as one, served(tmp_path, **SLOW) as other:
             servers = [{"url": url, "headers": headers} for url in (one, other)]
             got = await said(str(FASTMCP), script, LAKE, *map(json.dumps, servers))
-    assert got["tools"] == sorted(TOOLS) and got["templates"] == ["sightline://runs/{run_id}"]
+    assert got["tools"] == sorted(TOOLS)
+    assert got["templates"] == ["sightline://runs/{run_id}", "sightline://runs/{run_id}/{suffix}"]
     lake(got["report"])
     assert [line.partition(" ")[0].rstrip(":") for line in got["heard"]] == ["planned", "searching", "found", "writing"]  # fmt: skip
     assert got["refused"][0] is True and "There is no run 'none'" in got["refused"][1]
