@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from research.core.records import Language
 from research.core.text.decimals import join_decimals
+from research.readers.text_encoding import detect_encoding
 from research.readers.webpages import PageLimitError
 
 MAX_CHARACTERS = 5_000_000
@@ -126,34 +127,19 @@ def title_line(text: str) -> str:
     return line if len(line) <= 80 else ""
 
 
-def find_encoding(data: bytes) -> str:
-    """Return the encoding of a text: UTF-8, UTF-16 with a byte order mark, or GB18030.
+def decode_text(data: bytes) -> str:
+    """Decode a text whose encoding can be told from its bytes.
 
     Raises:
-        UnreadableFileError: it is another one, or the file is binary.
+        UnreadableFileError: it cannot, or the file is binary.
     """
-    has_mark = data[:2] in (b"\xff\xfe", b"\xfe\xff")
-    for encoding in ("utf-8-sig", "utf-16" if has_mark else "gb18030"):
-        try:
-            text = data.decode(encoding)
-        except UnicodeError:
-            continue
-        if encoding == "gb18030" and not is_plausible_gb18030(data):
-            break
-        reject_binary(text)
-        return encoding
-    raise UnreadableFileError("unreadable", "This is no text in UTF-8, UTF-16 or GB18030; save it as UTF-8.")
-
-
-def decode_text(data: bytes) -> str:
-    """Decode a text; see `find_encoding`."""
-    return data.decode(find_encoding(data))
-
-
-def is_plausible_gb18030(data: bytes) -> bool:
-    """Return True if most pairs are common characters; French in Latin-1 decodes to rare ones."""
-    pairs = re.findall(rb"[\x81-\xfe][\x30-\xfe]", data)
-    return bool(2 * sum(pair[1] >= 0x80 for pair in pairs) > len(pairs))
+    guess = detect_encoding(data)
+    if guess is None or not guess.is_sure:
+        raise UnreadableFileError("unreadable", "The encoding of this text cannot be told; save it as UTF-8.")
+    try:
+        return reject_binary(data.decode(guess.encoding))
+    except UnicodeError:
+        raise UnreadableFileError("unreadable", "This text has damaged characters; save it as UTF-8.") from None
 
 
 def reject_binary(text: str) -> str:

@@ -14,19 +14,19 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
-from itertools import islice, tee
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
 from research.core.text.sentences import unwrap_lines
-from research.readers.delimited_text import LIBRARY_TABLES
 from research.readers.drafts import (
     MAX_CHARACTERS,
     FileDraft,
     TextBlock,
     UnreadableFileError,
     clean_lines,
+    decode_text,
     label_cells,
     one_line,
     table_lines,
@@ -34,6 +34,7 @@ from research.readers.drafts import (
     too_long_error,
 )
 from research.readers.packages import PackageError, check_package
+from research.readers.table_layout import LAYOUT_ROWS, find_delimiter, find_headings
 
 if TYPE_CHECKING:
     import pypdf
@@ -54,13 +55,15 @@ for _name in ("pypdf", "trafilatura"):
 def _add_rows(draft: FileDraft, rows: Iterable[Sequence[str]], path: tuple[str, ...] = ()) -> None:
     """Add the rows of a table under a heading path, in sections of `ROWS_PER_SECTION`, labelled
     with their columns."""
-    rows, preview = tee(rows)
-    header_number = LIBRARY_TABLES.find_header(preview)
-    del preview  # it would keep all rows in memory
-    if not header_number:
-        return
-    header = next(islice(rows, header_number - 1, None))
+    rows = iter(rows)
+    first_rows = list(islice(rows, LAYOUT_ROWS))
+    headings = find_headings(first_rows)
+    for row in first_rows[: max(0, headings.first - 1)]:  # a title or a remark above the table
+        if line := label_cells((), row):
+            draft.blocks.append(TextBlock(line, path))
+    header = first_rows[headings.last - 1] if headings.count else ()
     names = [one_line(name) for name in header]
+    rows = chain(first_rows[headings.last :], rows)
     lines: list[str] = []
     size = 0
     for row in (row for row in rows if any(map(str.strip, row))):
@@ -74,14 +77,14 @@ def _add_rows(draft: FileDraft, rows: Iterable[Sequence[str]], path: tuple[str, 
     for start in range(0, len(lines), ROWS_PER_SECTION):
         part = lines[start : start + ROWS_PER_SECTION]
         draft.blocks.append(TextBlock("\n".join(part), (*path, f"{start + 1}–{start + len(part)}")))
-    if not lines:
+    if header and not lines:
         draft.blocks.append(TextBlock(label_cells((), header), path))
 
 
 def read_csv(data: bytes, suffix: str = ".csv") -> FileDraft:
-    """Read separated values; the separator is detected, the first filled row names the columns."""
-    text = data.decode(LIBRARY_TABLES.find_encoding(io.BytesIO(data), ""))
-    delimiter = LIBRARY_TABLES.find_delimiter(text, suffix)
+    """Read separated values; the separator and the row that names the columns are detected."""
+    text = decode_text(data)
+    delimiter = find_delimiter(text, suffix).mark
     draft = FileDraft()
     _add_rows(draft, csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     return draft

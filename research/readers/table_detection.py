@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from research.core.sql_quoting import quote_literal
-from research.readers.delimited_text import DATABASE_TABLES, infer_type, read_first_rows
+from research.readers.delimited_text import find_file_encoding, infer_type, read_first_rows
+from research.readers.table_layout import find_headings
 from research.readers.table_records import (
     MAX_COLUMNS,
     MAX_ROWS,
@@ -63,7 +64,7 @@ def detect_tables_of_kind(path: Path, kind: str, file: str, corrections: Mapping
         tables.append(_describe_typed_file(path, kind, file, corrections.get("")))
     else:
         with path.open("rb") as stream:
-            encoding = DATABASE_TABLES.find_encoding(stream, file)
+            encoding = find_file_encoding(stream, file)
         first_rows, delimiter = read_first_rows(path, encoding, kind, file)
         table = _table_from_rows(first_rows, file, "", corrections.get(""))
         tables.append(table.model_copy(update={"encoding": encoding, "delimiter": delimiter}))
@@ -83,7 +84,7 @@ def _table_from_rows(
     `last_filled_column` is the number, from 1, of the last column with a value in later rows; columns
     up to it are kept even if they are empty in the first rows.
     """
-    header = DATABASE_TABLES.find_header(rows) if correction is None or correction.header is None else correction.header
+    header = find_headings(rows).last if correction is None or correction.header is None else correction.header
     if header > len(rows):
         raise UnreadableTableError("empty", file)
     body = [row for row in rows[header:] if any(row)]

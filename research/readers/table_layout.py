@@ -1,0 +1,117 @@
+"""Detection of the layout of a table in a text file or sheet: delimiter, preamble and heading rows.
+
+A delimiter is judged by how many rows it splits into the same number of cells, with the quoting rules of
+CSV, so that marks inside quotes or inside the text of a cell do not count. Heading rows are judged by
+what is below them: a row of words above numbers, or of years above figures, is a heading.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+DELIMITERS = (",", ";", "\t", "|")
+LAYOUT_ROWS = 200  # rows by which the delimiter and the headings are judged
+_SEP_LINE = re.compile(r'"?sep=(.)"?\r?\n?', re.IGNORECASE)  # Excel's own line before the table
+_PERIOD = re.compile(
+    r"(?:1[89]|20|21)\d\d(?:年度?|E|F|A)?"
+    r"|(?:1[89]|20|21)\d\d[-/.年]\s?(?:0?[1-9]|1[0-2])月?(?:[-/.月]\s?(?:0?[1-9]|[12]\d|3[01])日?)?"
+    r"|(?:FY|Q[1-4][ -]?|H[12][ -]?)?(?:1[89]|20|21)\d\d(?:[ -]?(?:Q[1-4]|H[12]))?"
+    r"|(?:0?[1-9]|1[0-2])月(?:份)?",
+    re.IGNORECASE,
+)
+_FIGURE = re.compile(r"[(（]?[-+−–]?\s?[$€£¥￥]?\s?\d[\d\s.,'’  ]*(?:[%％‰]|万|亿|e[-+]?\d+)?\s?[)）]?", re.IGNORECASE)
+
+
+class Delimiter(NamedTuple):
+    """The delimiter of a text, with the number of lines before the table that only name it (`sep=;`)."""
+
+    mark: str
+    skipped_lines: int = 0
+
+
+class Headings(NamedTuple):
+    """The rows of the headings: `count` rows from row `first`, counted from 1; `count` 0 for none."""
+
+    first: int = 0
+    count: int = 0
+
+    @property
+    def last(self) -> int:
+        """Return the number of the last heading row, 0 for none."""
+        return self.first + self.count - 1 if self.count else 0
+
+
+def find_delimiter(text: str, suffix: str) -> Delimiter:
+    """Return the delimiter of the text of a file with this suffix."""
+    if (line := _SEP_LINE.match(text)) and line[1] not in '\r\n"':
+        return Delimiter(line[1], 1)
+    usual = "\t" if suffix == ".tsv" else ","
+    lines = text.splitlines(keepends=True)[: 4 * LAYOUT_ROWS]
+    scores = {mark: _consistency(lines, mark) for mark in DELIMITERS}
+    return Delimiter(max(DELIMITERS, key=lambda mark: (scores[mark], mark == usual)))
+
+
+def _consistency(lines: Sequence[str], mark: str) -> tuple[float, int]:
+    """Return the share of rows that have the most frequent number of cells, and that number.
+
+    Both are 0 if no row is split.
+    """
+    rows = []
+    try:
+        for row in csv.reader(lines, delimiter=mark):
+            if any(cell.strip() for cell in row):
+                rows.append(len(row))
+            if len(rows) >= LAYOUT_ROWS:
+                break
+    except csv.Error:
+        return (0.0, 0)
+    widths = Counter(width for width in rows if width > 1)
+    if not widths:
+        return (0.0, 0)
+    width, count = max(widths.items(), key=lambda item: (item[1], item[0]))
+    return (round(count / len(rows), 2), width)
+
+
+def find_headings(rows: Iterable[Sequence[str]]) -> Headings:
+    """Return the heading row of a table, whose first rows are given.
+
+    A preamble (a title, a remark) stands in rows that fill fewer columns than the table has.
+    """
+    first_rows = [[cell.strip() for cell in row] for row, _ in zip(rows, range(LAYOUT_ROWS), strict=False)]
+    comment_count = next((n for n, row in enumerate(first_rows) if any(row) and not row[0].startswith("#")), 0)
+    filled = [0 if n < comment_count else sum(map(bool, row)) for n, row in enumerate(first_rows)]
+    widths = Counter(width for width in filled if width)
+    if not widths:
+        return Headings()
+    width = max(widths, key=lambda n: (widths[n], n))
+    start = next(index for index, count in enumerate(filled) if count >= width)
+    body = [row for row in first_rows[start + 1 :] if any(row)]
+    return Headings(start + 1, 1) if _is_heading(first_rows[start], body) else Headings()
+
+
+def _is_heading(row: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Return True if a row is the heading of the rows below it."""
+    cells = [cell for cell in row if cell]
+    figures = [cell for cell in cells if _FIGURE.fullmatch(cell)]
+    if not figures:  # words, or nothing
+        return len(set(cells)) == len(cells) or _stands_above_figures(row, body)
+    periods = [cell for cell in cells if _PERIOD.fullmatch(cell)]
+    if set(figures) - set(periods) or len(set(periods)) != len(periods):
+        return False
+    # Years as headings: no column may hold years itself.
+    columns = [index for index, cell in enumerate(row) if _PERIOD.fullmatch(cell)]
+    below = [cells[index] for cells in body for index in columns if index < len(cells) and cells[index]]
+    return bool(below) and sum(bool(_PERIOD.fullmatch(cell)) for cell in below) <= len(below) / 10
+
+
+def _stands_above_figures(row: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Return True if a column has a word in this row and figures below it."""
+    for index, cell in enumerate(row):
+        below = [cells[index] for cells in body if index < len(cells) and cells[index]]
+        if cell and below and not _FIGURE.fullmatch(cell) and all(map(_FIGURE.fullmatch, below)):
+            return True
+    return False
