@@ -6,9 +6,9 @@ of logarithms of probabilities over all characters beyond ASCII, with these mode
 
 - Han: frequencies by rank, from the 3,000 characters of `han.txt`, which are in the order of their
   frequency in the dictionary of jieba 0.42.1 (MIT licence), where they make 98.5 %.
-- Hangul and kana: each syllable of KS X 1001, and each kana of JIS X 0208, equally probable.
-- Letters with marks of Western and Central European languages, Cyrillic: equally probable within
-  their language family; improbable beside other such letters (Western), or inside an ASCII word (Cyrillic).
+- Hangul: frequencies by rank, from the 380 syllables of `hangul.txt`. Kana: equally probable.
+- Letters with marks, and Cyrillic: shares by language from `letters.tsv`; letters with marks are
+  improbable beside each other, Cyrillic ones inside an ASCII word.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from __future__ import annotations
 import codecs
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import NamedTuple
 
 from research import data
 from research.core.text.hanzi import to_simplified
 
+# The probability of a character (the second argument) between its neighbours.
+CharacterModel = Callable[[str, str, str], float]
 SAMPLE_BYTES = 32_768  # of the lines that are not ASCII
 SURE_MARGIN = 4.0  # nats between the most probable encoding and the next one
-CHINESE_PRIOR = 3.0  # nats in favour of GB18030: the files are those of analysts who work in Chinese
+# Nats in favour of encodings that are frequent in the files of analysts who work in Chinese and English.
+PRIORS = {"gb18030": 3.0, "cp1252": 1.5}
 _RARE = 1e-6  # probability of a character that a model does not know
-_WESTERN = "éèàâçêîôûùëïüöäßñáíóúãõåæøœì"
-_CENTRAL = "áéíóúýąćęłńśźżčďěňřšťůžőűöüäăâîșț"
-_MARKS = "“”‘’–—…•°€£§«»©®·½²³¿¡ºª±×"
-_CYRILLIC = "абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґ"
+_MARKS = "“”„‘’‚–—…•°€£§«»‹›©®™·½²³¿¡ºª±×†"
 _CJK_MARKS = "，。、：；（）《》“”‘’！？　「」『』·—…％＋－"
 
 
@@ -58,15 +58,15 @@ def detect_encoding(data: bytes) -> EncodingGuess | None:
     if _can_decode(data, "utf-8-sig"):
         return EncodingGuess("utf-8-sig")
     sample = _sample(data)
-    scores = {
-        encoding: score
-        for encoding, model in _MODELS.items()
-        if _can_decode(data, encoding) and (score := _score(sample.decode(encoding, "replace"), model)) is not None
-    }
+    scores: dict[str, float] = {}
+    for encoding, models in _models().items():
+        if _can_decode(data, encoding):
+            decoded = sample.decode(encoding, "replace")
+            found = [score for model in models if (score := _score(decoded, model)) is not None]
+            if found:
+                scores[encoding] = max(found) + PRIORS.get(encoding, 0.0)
     if not scores:
         return None
-    if "gb18030" in scores:
-        scores["gb18030"] += CHINESE_PRIOR
     best = max(scores, key=scores.__getitem__)
     close = (other for other in scores if other != best and scores[best] - scores[other] < SURE_MARGIN)
     text = sample.decode(best, "replace")
@@ -102,7 +102,7 @@ def _sample(data: bytes) -> bytes:
     return b"".join(lines)[: 2 * SAMPLE_BYTES]
 
 
-def _score(text: str, model: Callable[[str, str, str], float]) -> float | None:
+def _score(text: str, model: CharacterModel) -> float | None:
     """Return the logarithm of the probability of the characters beyond ASCII; None if one is impossible."""
     padded = f" {text} "
     total = 0.0
@@ -118,14 +118,15 @@ def _score(text: str, model: Callable[[str, str, str], float]) -> float | None:
 
 
 @cache
-def _han_ranks() -> dict[str, int]:
-    return {character: rank for rank, character in enumerate("".join(data.lines("han.txt")))}
+def _ranks(name: str) -> dict[str, int]:
+    """Return the ranks, from 0, of the characters of a list in the order of their frequency."""
+    return {character: rank for rank, character in enumerate("".join(data.lines(name)))}
 
 
 @cache
 def _han_probability(character: str) -> float:
     """Return the frequency of a Han character in Chinese, by its rank."""
-    rank = _han_ranks().get(to_simplified(character))
+    rank = _ranks("han.txt").get(to_simplified(character))
     return _RARE if rank is None else 0.23 / (rank + 40)
 
 
@@ -151,31 +152,46 @@ def _japanese(before: str, character: str, after: str) -> float:
 
 def _korean(before: str, character: str, after: str) -> float:
     if "가" <= character <= "힣":
+        rank = _ranks("hangul.txt").get(character)
+        if rank is not None:
+            return 0.3 / (rank + 20)
         # The 2,350 syllables of KS X 1001 nearly suffice for modern Korean.
-        return 0.97 / 2_350 if len(character.encode("euc_kr", "replace")) == 2 else _RARE
+        return 0.1 / 2_350 if len(character.encode("euc_kr", "replace")) == 2 else _RARE
     return 0.01 / len(_CJK_MARKS) if character in _CJK_MARKS else _RARE
 
 
-def _european(letters: str) -> Callable[[str, str, str], float]:
-    """Return the model of a family of languages with these letters besides ASCII."""
+def _letter_model(shares: Mapping[str, float]) -> CharacterModel:
+    """Return the model of a language with these letters besides ASCII, in words of ASCII letters.
+
+    Two such letters beside each other are rare, unless the language has no ASCII letters.
+    """
+    is_cyrillic = "о" in shares
+    beside_another, beside_ascii = (1.0, 0.01) if is_cyrillic else (0.05, 1.0)
 
     def model(before: str, character: str, after: str) -> float:
-        beside = 0.05 if before >= "\x80" or after >= "\x80" else 1.0
-        if character in letters:
-            return beside * 0.9 / len(letters) * (1 if _is_ascii_letter(before) or _is_ascii_letter(after) else 0.1)
-        if character.lower() in letters:
-            return beside * 0.04 / len(letters) * (1 if _is_ascii_letter(after) else 0.1)
-        return beside * 0.05 / len(_MARKS) if character in _MARKS else _RARE
+        share = shares.get(character, 0.05 / len(_MARKS) if character in _MARKS else _RARE)
+        if character in _MARKS:
+            return share
+        if any(neighbour >= "\x80" and neighbour not in _MARKS for neighbour in (before, after)):
+            share *= beside_another
+            if character != character.lower() and before >= "\x80" and before == before.lower():
+                share *= 0.02  # a capital inside a word
+        if _is_ascii_letter(before) or _is_ascii_letter(after):
+            return share * beside_ascii
+        return share if is_cyrillic else 0.1 * share
 
     return model
 
 
-def _cyrillic(before: str, character: str, after: str) -> float:
-    if character.lower() not in _CYRILLIC:
-        return 0.02 / len(_MARKS) if character in _MARKS else _RARE
-    mixed = 0.01 if _is_ascii_letter(before) or _is_ascii_letter(after) else 1.0
-    inside = 0.02 if character != character.lower() and before >= "\x80" and before == before.lower() else 1.0
-    return mixed * inside * 0.9 / len(_CYRILLIC)
+def _letter_models() -> dict[str, list[CharacterModel]]:
+    """Return the models of the languages of `letters.tsv`, by encoding."""
+    models: dict[str, list[CharacterModel]] = {}
+    for encoding, _, letters in data.rows("letters.tsv"):
+        shares = {item[0]: 0.94 * int(item[1:]) / 1000 for item in letters.split()}
+        for letter in list(shares):
+            shares.setdefault(letter.upper(), 0.01 * shares[letter]) if len(letter.upper()) == 1 else None
+        models.setdefault(encoding, []).append(_letter_model(shares))
+    return models
 
 
 def _is_han(character: str) -> bool:
@@ -186,12 +202,13 @@ def _is_ascii_letter(character: str) -> bool:
     return character.isascii() and character.isalpha()
 
 
-_MODELS: dict[str, Callable[[str, str, str], float]] = {
-    "gb18030": _simplified,
-    "cp950": _traditional,
-    "cp932": _japanese,
-    "cp949": _korean,
-    "cp1252": _european(_WESTERN),
-    "cp1250": _european(_CENTRAL),
-    "cp1251": _cyrillic,
-}
+@cache
+def _models() -> dict[str, list[CharacterModel]]:
+    """Return the models of the languages that are written in each encoding."""
+    return {
+        "gb18030": [_simplified],
+        "cp950": [_traditional],
+        "cp932": [_japanese],
+        "cp949": [_korean],
+        **_letter_models(),
+    }
