@@ -62,6 +62,8 @@ def _draw_detected_tables(uploaded_files: list[Any], folder: Path) -> None:
             st.error(escape_markdown(error.message_in(current_language())))
             continue
         for k, table in enumerate(tables):
+            for remark in table.remarks(current_language()):
+                st.caption(escape_markdown(remark, 600))
             corrections[table.sheet] = _draw_column_correction(table, corrections[table.sheet], f"{n}_{k}")
         sources.append((path, research.detect_tables(path, file.name, corrections)))
     if sources and st.button(t("files.load"), key="load_tables", type="primary", icon=":material/download_done:"):
@@ -147,8 +149,8 @@ def _draw_upload(upload: Upload) -> None:
             columns = ", ".join(f"{escape_markdown(c.name, 60)} {t(f'type.{c.type}')}" for c in table.columns)
             st.markdown(f"**{escape_markdown(table.name)}** · {t('rows.found', n=format_number(table.rows or 0))}")
             st.caption(f"{escape_markdown(table.file, 80)} — {columns}")
-            if table.kept:
-                st.caption(t("loaded.kept", columns=escape_markdown(", ".join(table.kept), 300)))
+            for remark in table.remarks(current_language()):
+                st.caption(escape_markdown(remark, 600))
         if st.button(t("files.delete"), key=f"delete_{upload.id}", icon=":material/delete:"):
             research.get_application().databases.remove_upload(upload.id, owner=current_owner())
             st.rerun()

@@ -183,8 +183,8 @@ def _load_files(args: argparse.Namespace, *, is_output: bool) -> Upload:
             "loaded.table", language, table=table.name, rows=table.rows or 0, file=table.file, columns=columns
         )
         (print_output if is_output else _print_note)(clean_line(line) + "\n")
-        if table.kept:
-            _print_note(clean_line(research.message("loaded.kept", language, columns=", ".join(table.kept))) + "\n")
+        for remark in table.remarks(language):
+            _print_note(f"  {clean_line(remark)}\n")
     return upload
 
 

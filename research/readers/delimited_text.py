@@ -1,28 +1,20 @@
-"""Encoding, first rows and types of CSV and TSV files that become tables."""
+"""Encoding and rows of CSV and TSV files that become tables."""
 
 from __future__ import annotations
 
 import codecs
 import csv
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from research.readers.table_layout import find_delimiter
-from research.readers.table_records import SAMPLE_ROWS, FileColumnType, UnreadableTableError
+from research.readers.table_records import SAMPLE_ROWS, UnreadableTableError
 from research.readers.text_encoding import detect_encoding
 
 BLOCK_SIZE = 1 << 20
 MAX_LINE_CHARS = 4_194_304  # longest line of a text file
-_DAY_PATTERN = r"\d{4}(?:-\d{1,2}-\d{1,2}|/\d{1,2}/\d{1,2}|\.\d{1,2}\.\d{1,2}|年\d{1,2}月\d{1,2}日)"
-_TYPE_PATTERNS: dict[FileColumnType, re.Pattern[str]] = {
-    "integer": re.compile(r"[+-]?(?:0|[1-9]\d{0,17})"),
-    "number": re.compile(r"[+-]?(?:0|[1-9]\d{0,17})?(?:\.\d+)?(?:[eE][+-]?\d{1,3})?(?<=\d)"),
-    "date": re.compile(_DAY_PATTERN),
-    "datetime": re.compile(_DAY_PATTERN + r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?"),
-    "boolean": re.compile(r"true|false", re.IGNORECASE),
-}
 
 
 def find_file_encoding(stream: BinaryIO, file: str) -> str:
@@ -48,13 +40,21 @@ def find_file_encoding(stream: BinaryIO, file: str) -> str:
     return guess.encoding
 
 
-def infer_type(values: Sequence[str]) -> FileColumnType:
-    """Return the type that all values of a column have; text if there are no values."""
-    filled = [value.strip() for value in values if value.strip()]
-    for kind, pattern in _TYPE_PATTERNS.items():
-        if filled and all(pattern.fullmatch(value) for value in filled):
-            return kind
-    return "text"
+def read_rows(path: Path, encoding: str, delimiter: str, file: str) -> Iterator[list[str]]:
+    """Yield the rows of a text file.
+
+    Raises:
+        UnreadableTableError: a row breaks the rules of CSV, or a line is endless.
+    """
+    csv.field_size_limit(MAX_LINE_CHARS)  # a field may be as long as a line
+    number = 0
+    try:
+        with path.open(encoding=encoding, newline="") as opened:
+            for row in csv.reader(_read_lines(opened, file), delimiter=delimiter):
+                number += 1
+                yield row
+    except csv.Error:
+        raise UnreadableTableError("broken", file, row=number + 1) from None
 
 
 def _read_lines(opened: TextIO, file: str) -> Iterator[str]:
@@ -72,16 +72,7 @@ def read_first_rows(path: Path, encoding: str, kind: str, file: str) -> tuple[li
     with path.open(encoding=encoding, newline="") as opened:
         text = opened.read(200_000)
     delimiter = find_delimiter(text, kind).mark
-    rows: list[list[str]] = []
-    csv.field_size_limit(MAX_LINE_CHARS)  # a field may be as long as a line
-    try:
-        with path.open(encoding=encoding, newline="") as opened:
-            for row in csv.reader(_read_lines(opened, file), delimiter=delimiter):
-                rows.append(row)
-                if len(rows) >= SAMPLE_ROWS:
-                    break
-    except csv.Error:
-        raise UnreadableTableError("broken", file, row=len(rows) + 1) from None
+    rows = list(islice(read_rows(path, encoding, delimiter, file), SAMPLE_ROWS))
     if not any(any(row) for row in rows):
         raise UnreadableTableError("empty", file)
     return rows, delimiter

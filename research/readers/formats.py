@@ -61,7 +61,7 @@ def _add_rows(draft: FileDraft, rows: Iterable[Sequence[str]], path: tuple[str, 
     for row in first_rows[: max(0, headings.first - 1)]:  # a title or a remark above the table
         if line := label_cells((), row):
             draft.blocks.append(TextBlock(line, path))
-    header = first_rows[headings.last - 1] if headings.count else ()
+    header = first_rows[headings.last - 1] if headings.height else ()
     names = [one_line(name) for name in header]
     rows = chain(first_rows[headings.last :], rows)
     lines: list[str] = []

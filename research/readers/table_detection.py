@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from research.core.sql_quoting import quote_literal
-from research.readers.delimited_text import find_file_encoding, infer_type, read_first_rows
+from research.readers.column_formats import ColumnFormat, detect_format
+from research.readers.delimited_text import find_file_encoding, read_first_rows
 from research.readers.table_layout import find_headings
 from research.readers.table_records import (
     MAX_COLUMNS,
@@ -104,8 +105,8 @@ def _table_from_rows(
         headings.pop()
     if len(headings) > MAX_COLUMNS:
         raise UnreadableTableError("columns", file)
-    types = [infer_type([row[n] for row in body if n < len(row)]) for n in range(len(headings))]
-    columns = _make_columns(headings, types, correction)
+    formats = [detect_format([row[n] for row in body if n < len(row)]) for n in range(len(headings))]
+    columns = _make_columns(headings, formats, correction)
     stem = Path(file).stem
     table = sheet if sheet and not re.fullmatch(r"(?i)sheet\d*|工作表\d*", sheet) else stem
     return FileTable(
@@ -119,17 +120,20 @@ def _table_from_rows(
 
 
 def _make_columns(
-    headings: Sequence[str], types: Sequence[FileColumnType], correction: Correction | None
+    headings: Sequence[str], formats: Sequence[ColumnFormat], correction: Correction | None
 ) -> tuple[FileColumn, ...]:
-    """Create the columns of a table from their headings and types, as corrected by the analyst."""
+    """Create the columns of a table from their headings and formats, as corrected by the analyst."""
     corrected = correction.columns if correction else {}
     used_names: set[str] = set()
     out = []
-    for n, (heading, kind) in enumerate(zip(headings, types, strict=True), 1):
+    for n, (heading, form) in enumerate(zip(headings, formats, strict=True), 1):
         display_heading = " ".join(heading.split())[:200] or f"column_{n}"
         name, corrected_type = corrected.get(display_heading, ("", ""))
         column_name = unique_name(sql_name(name or heading, f"column_{n}"), used_names)
-        out.append(FileColumn(heading=display_heading, name=column_name, type=corrected_type or kind))
+        kind = corrected_type or form.kind
+        if kind != form.kind:
+            form = form.model_copy(update={"kind": kind, "reason": ""})
+        out.append(FileColumn(heading=display_heading, name=column_name, type=kind, format=form))
     return tuple(out)
 
 
@@ -160,7 +164,8 @@ def _describe_sample(path: Path, kind: str, file: str, correction: Correction | 
         raise UnreadableTableError("empty", file)
     if len(described) > MAX_COLUMNS:
         raise UnreadableTableError("columns", file)
-    columns = _make_columns([row[0] for row in described], [_type_from_duckdb(row[1]) for row in described], correction)
+    formats = [ColumnFormat(kind=_type_from_duckdb(row[1])) for row in described]
+    columns = _make_columns([row[0] for row in described], formats, correction)
     sample = tuple(tuple("" if value is None else str(value)[:200] for value in row) for row in rows)
     name = sql_name((correction.name if correction else "") or Path(file).stem, "table_1")
     return FileTable(name=name, file=file, columns=columns, sample=sample)

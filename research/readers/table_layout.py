@@ -34,15 +34,15 @@ class Delimiter(NamedTuple):
 
 
 class Headings(NamedTuple):
-    """The rows of the headings: `count` rows from row `first`, counted from 1; `count` 0 for none."""
+    """The rows of the headings: `height` rows from row `first`, counted from 1; `height` 0 for none."""
 
     first: int = 0
-    count: int = 0
+    height: int = 0
 
     @property
     def last(self) -> int:
         """Return the number of the last heading row, 0 for none."""
-        return self.first + self.count - 1 if self.count else 0
+        return self.first + self.height - 1 if self.height else 0
 
 
 def find_delimiter(text: str, suffix: str) -> Delimiter:

@@ -7,7 +7,8 @@ from __future__ import annotations
 import csv
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,9 +17,11 @@ from typing import Any
 import duckdb
 
 from research.core.sql_quoting import quote_identifier, quote_literal
-from research.readers.delimited_text import BLOCK_SIZE, MAX_LINE_CHARS
+from research.readers.column_formats import ColumnFormat, convert
+from research.readers.delimited_text import MAX_LINE_CHARS, read_rows
 from research.readers.table_records import MAX_ROWS, WORKBOOK_SUFFIXES, FileColumnType, FileTable, UnreadableTableError
 from research.readers.table_sources import SchemaMismatchError, open_engine, read_sheets, source_expression
+from research.readers.total_rows import MAX_SET_ASIDE, TOTAL_HINT, RowKind, RowSorter, SetAsideRow, make_set_aside
 from research.readers.worker import ProgressCallback
 
 _SQL_TYPES: dict[FileColumnType, str] = {
@@ -47,16 +50,32 @@ def write_table(path: Path, table: FileTable, target: Path, report_progress: Pro
             return create(source_expression(path, kind))
         except SchemaMismatchError:
             return create(source_expression(path, kind, -1))
-    if kind in WORKBOOK_SUFFIXES or table.encoding != "utf-8-sig":
-        with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
-            csv_path = Path(folder) / "plain.csv"
-            if kind in WORKBOOK_SUFFIXES:
-                _write_sheet_as_csv(path, table, csv_path)
-            else:
-                _recode_to_utf8(path, table.encoding, csv_path)
-            delimiter = table.delimiter or ","  # a sheet has none
-            return _create_table(csv_path, _csv_expression(csv_path, table, delimiter), table, target, report_progress)
-    return _create_table(path, _csv_expression(path, table, table.delimiter), table, target, report_progress)
+    if kind not in WORKBOOK_SUFFIXES and table.encoding == "utf-8-sig" and _is_plain(path, table):
+        try:
+            return _create_table(path, _csv_expression(path, table, table.delimiter), table, target, report_progress)
+        except UnreadableTableError as error:
+            if error.reason not in ("ragged", "broken", "value"):
+                raise
+    with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
+        csv_path = Path(folder) / "plain.csv"
+        written = _write_plain_csv(path, table, csv_path)
+        plain = written.model_copy(update={"header": 0})
+        created = _create_table(csv_path, _csv_expression(csv_path, plain, ","), plain, target, report_progress)
+        return created.model_copy(update={"header": table.header})
+
+
+def _is_plain(path: Path, table: FileTable) -> bool:
+    """Return True if the engine can read a text file as it is: no value needs converting, no row is a total."""
+    if not all(column.format.is_plain for column in table.columns):
+        return False
+    source = _csv_expression(path, table, table.delimiter)
+    words = " or ".join(f"regexp_matches(c{n}, {quote_literal(TOTAL_HINT)}, 'i')" for n in range(len(table.columns)))
+    try:
+        with open_engine(path, table.file) as raw:
+            (count,) = raw.execute(f"select count(*) from {source} where {words}").fetchone() or (0,)
+    except (UnreadableTableError, SchemaMismatchError, duckdb.ConversionException):
+        return False
+    return not count
 
 
 def _csv_expression(path: Path, table: FileTable, delimiter: str) -> str:
@@ -69,24 +88,64 @@ def _csv_expression(path: Path, table: FileTable, delimiter: str) -> str:
     )
 
 
-def _recode_to_utf8(path: Path, encoding: str, csv_path: Path) -> None:
-    """Write a text file to `csv_path` in UTF-8."""
-    with path.open(encoding=encoding, newline="") as source, csv_path.open("w", encoding="utf-8", newline="") as target:
-        while block := source.read(BLOCK_SIZE):
-            target.write(block)
+def _read_table_rows(path: Path, table: FileTable) -> Iterator[list[str]]:
+    """Yield all rows of a table's file or sheet, the headings included."""
+    if Path(table.file).suffix.lower() not in WORKBOOK_SUFFIXES:
+        yield from read_rows(path, table.encoding, table.delimiter, table.file)
+        return
+    for name, rows in read_sheets(path, table.file):
+        if name == table.sheet:
+            yield from rows
 
 
-def _write_sheet_as_csv(path: Path, table: FileTable, csv_path: Path) -> None:
-    """Write the rows of a sheet to `csv_path`, cut or padded to the number of columns."""
-    width = len(table.columns)
-    with csv_path.open("w", encoding="utf-8", newline="") as output:
-        writer = csv.writer(output, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        for name, rows in read_sheets(path, table.file):
-            if name == table.sheet:
-                for number, row in enumerate(rows, 1):
-                    if number <= table.header or any(row):  # skips rows without values
-                        values = [" ".join(value.splitlines()) for value in row] if number <= table.header else row
-                        writer.writerow([*values[:width], *[""] * (width - len(row))])
+def _write_plain_csv(path: Path, table: FileTable, csv_path: Path) -> FileTable:
+    """Write the data of a table to `csv_path`, without headings, in the forms that the engine reads.
+
+    Returns the table with the rows that are no data, the number of missing values, and as text the
+    columns that have a value in another form.
+    """
+    while True:
+        sorter = RowSorter([n for n, column in enumerate(table.columns) if column.type in ("integer", "number")])
+        set_aside: list[SetAsideRow] = []
+        missing, failing = Counter[int](), set[int]()
+        set_aside_count, width = 0, len(table.columns)
+        with csv_path.open("w", encoding="utf-8", newline="") as output:
+            writer = csv.writer(output, quoting=csv.QUOTE_ALL, lineterminator="\n")
+            for number, row in enumerate(_read_table_rows(path, table), 1):
+                if number <= table.header or not any(row):
+                    continue
+                kind: RowKind | None = "width" if any(row[width:]) else None
+                values: list[str] = []
+                for index, (text, column) in enumerate(zip(row, table.columns, strict=False)):
+                    value = convert(text, column.format)
+                    if value is None:
+                        failing.add(index)
+                    elif not value and text.strip():
+                        missing[index] += 1
+                    values.append(text if value is None else value)
+                kind = kind or sorter.kind(values)
+                if kind:
+                    set_aside_count += 1
+                    if len(set_aside) < MAX_SET_ASIDE:
+                        set_aside.append(make_set_aside(number, kind, row))
+                    continue
+                writer.writerow([*values, *[""] * (width - len(values))])
+        if not failing:
+            break
+        table = _with_text_columns(table, failing)
+    columns = tuple(c.model_copy(update={"missing": missing[n]}) for n, c in enumerate(table.columns))
+    update = {"columns": columns, "set_aside": tuple(set_aside), "set_aside_count": set_aside_count}
+    return table.model_copy(update=update)
+
+
+def _with_text_columns(table: FileTable, indices: Set[int]) -> FileTable:
+    """Return a table in which some columns are text, because not all of their values have the form."""
+    columns = tuple(
+        column.model_copy(update={"type": "text", "format": ColumnFormat()}) if n in indices else column
+        for n, column in enumerate(table.columns)
+    )
+    kept = (*table.kept, *(table.columns[n].name for n in sorted(indices)))
+    return table.model_copy(update={"columns": columns, "kept": kept})
 
 
 def _value_expression(column_index: int, kind: FileColumnType) -> str:
@@ -116,11 +175,11 @@ def _create_table(
 ) -> FileTable:
     """Create a table from `source`, the SQL that reads its file.
 
-    If a value cannot be converted to the type of its column, the column becomes text. With
-    `has_own_types`, the columns of the source have the headings as their names, else c0, c1, …
+    With `has_own_types`, the columns of the source have the headings as their names, and a column with a
+    value of another type becomes text; else the columns are texts called c0, c1, …
 
     Raises:
-        UnreadableTableError: the file is broken, or has too many rows.
+        UnreadableTableError: the file is broken, has too many rows, or a value is of another type ("value").
     """
     for _ in range(2):
         columns = table.columns
@@ -135,14 +194,16 @@ def _create_table(
                 raw.execute(f"create table {quote_identifier(table.name)} as select {select_list} from {source}")
                 (rows,) = raw.execute(f"select count(*) from {quote_identifier(table.name)}").fetchone() or (0,)
         except duckdb.ConversionException:
+            if not has_own_types:
+                raise UnreadableTableError("value", table.file) from None
             try_expressions = [v.replace("CAST(", "TRY_CAST(", 1) for v in values]
             count_expressions = ", ".join(
-                f"count(*) FILTER (WHERE ({t}) IS NULL AND nullif(trim(CAST({quoted_headings[n] if has_own_types else f'c{n}'} AS VARCHAR)), '') IS NOT NULL)"
-                for n, t in enumerate(try_expressions)
+                f"count(*) FILTER (WHERE ({t}) IS NULL AND nullif(trim(CAST({heading} AS VARCHAR)), '') IS NOT NULL)"
+                for heading, t in zip(quoted_headings, try_expressions, strict=True)
             )
             with open_engine(path, table.file) as raw, _poll_progress(raw, report_progress):
                 failure_counts = raw.execute(f"select {count_expressions} from {source}").fetchone() or ()
-            kept = tuple(c.name for c, n in zip(columns, failure_counts, strict=True) if n)
+            kept = (*table.kept, *(c.name for c, n in zip(columns, failure_counts, strict=True) if n))
             columns = tuple(c.model_copy(update={"type": "text"}) if c.name in kept else c for c in columns)
             table = table.model_copy(update={"columns": columns, "kept": kept})
             continue

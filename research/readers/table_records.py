@@ -8,6 +8,8 @@ from typing import Literal, get_args
 from pydantic import Field
 
 from research.core.records import Language, Record
+from research.readers.column_formats import ColumnFormat
+from research.readers.total_rows import SetAsideRow
 
 FileColumnType = Literal["text", "integer", "number", "date", "datetime", "boolean"]
 COLUMN_TYPES: tuple[FileColumnType, ...] = get_args(FileColumnType)
@@ -39,18 +41,24 @@ class UnreadableTableError(Exception):
 
 
 class FileColumn(Record):
-    """A column: `heading` in the file, and `name` for SQL."""
+    """A column: `heading` in the file, `name` for SQL, and the form in which its values are written.
+
+    `missing` counts the values that only say that there is none, such as N/A.
+    """
 
     heading: str
     name: str
     type: FileColumnType
+    format: ColumnFormat = ColumnFormat()
+    missing: int = 0
 
 
 class FileTable(Record):
     """A table of a file.
 
     `header` is the number of the heading row, from 1, or 0 for none. `kept` names the columns that
-    stayed text because some of their values are not of the detected type.
+    stayed text because some of their values are not of the detected type. `set_aside` are the first
+    of the `set_aside_count` rows that are no data, such as totals.
     """
 
     name: str
@@ -63,6 +71,38 @@ class FileTable(Record):
     encoding: str = ""
     delimiter: str = ""
     kept: tuple[str, ...] = ()
+    set_aside: tuple[SetAsideRow, ...] = ()
+    set_aside_count: int = 0
+
+    def remarks(self, language: Language) -> list[str]:
+        """Return how the file was read where that is not a matter of course, one line each."""
+        from research.core.i18n import message
+
+        lines = []
+        if self.encoding not in ("", "utf-8-sig"):
+            lines.append(message("loaded.encoding", language, encoding=self.encoding.upper()))
+        if self.header != 1:
+            lines.append(message("loaded.header" if self.header else "loaded.no_header", language, row=self.header))
+        for column in self.columns:
+            name, form = column.name, column.format
+            if form.reason:
+                lines.append(message(f"loaded.{form.reason.replace(' ', '_')}", language, column=name))
+            if column.type == "text":
+                continue
+            if form.decimal_mark == ",":
+                lines.append(message("loaded.comma", language, column=name))
+            if form.unit:
+                lines.append(message("loaded.unit", language, column=name, unit=form.unit))
+            if form.date_order:
+                lines.append(message(f"loaded.{form.date_order}", language, column=name))
+            if column.missing:
+                lines.append(message("loaded.missing", language, column=name, n=column.missing))
+        if self.kept:
+            lines.append(message("loaded.kept", language, columns=", ".join(self.kept)))
+        if self.set_aside_count:
+            texts = "; ".join(f"{row.text} ({row.row})" for row in self.set_aside[:5])
+            lines.append(message("loaded.set_aside", language, n=self.set_aside_count, rows=texts))
+        return lines
 
 
 class Correction(Record):

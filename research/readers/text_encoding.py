@@ -70,7 +70,8 @@ def detect_encoding(data: bytes) -> EncodingGuess | None:
     best = max(scores, key=scores.__getitem__)
     close = (other for other in scores if other != best and scores[best] - scores[other] < SURE_MARGIN)
     text = sample.decode(best, "replace")
-    return EncodingGuess(best, tuple(other for other in close if sample.decode(other, "replace") != text))
+    same = [encoding for encoding in scores if sample.decode(encoding, "replace") == text]
+    return EncodingGuess(same[0], tuple(other for other in close if other not in same))
 
 
 def _can_decode(data: bytes, encoding: str) -> bool:

@@ -51,4 +51,4 @@ def test_the_heading_row_is_found(text: str, row: int) -> None:
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_blank_rows_have_no_headings(count: int) -> None:
-    assert find_headings([["", ""]] * count).count == 0
+    assert find_headings([["", ""]] * count).height == 0

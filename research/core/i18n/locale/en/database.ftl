@@ -136,6 +136,22 @@ unreadable-busy = Too many files are being read at once. Try { $file } again in 
 unreadable-start = { $file } was not read: the process that reads files cannot be started on this machine.
 unreadable-value = { $file } has values that do not fit their column's detected type.
 loaded-table = { $table } ({ $rows } rows) from { $file }: { $columns }
+loaded-encoding = Read as { $encoding }.
+loaded-header = The headings are in row { $row }; what is above them is no data.
+loaded-no_header = No row of headings was recognised.
+loaded-comma = { $column }: numbers with a decimal comma.
+loaded-unit = { $column }: every value has the unit { $unit }.
+loaded-dmy = { $column }: dates with the day first.
+loaded-mdy = { $column }: dates with the month first.
+loaded-missing = { $column }: { $n } values such as N/A or - are empty.
+loaded-day_or_month_first = { $column } stays text: nothing tells whether the day or the month comes first.
+loaded-different_units = { $column } stays text: its values have different units.
+loaded-identifier = { $column } stays text: as numbers, its identifiers would lose digits.
+loaded-set_aside =
+    { $n ->
+        [one] 1 row is not in the data: { $rows }.
+       *[other] { $n } rows are not in the data: { $rows }.
+    }
 loaded-kept = Kept as text, as not every value has the type of the first rows: { $columns }.
 type-text = text
 type-integer = whole number
