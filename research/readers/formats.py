@@ -34,7 +34,7 @@ from research.readers.drafts import (
     too_long_error,
 )
 from research.readers.packages import PackageError, check_package
-from research.readers.table_layout import LAYOUT_ROWS, find_delimiter, find_headings
+from research.readers.table_layout import LAYOUT_ROWS, find_delimiter, find_headings, join_headings
 
 if TYPE_CHECKING:
     import pypdf
@@ -61,7 +61,7 @@ def _add_rows(draft: FileDraft, rows: Iterable[Sequence[str]], path: tuple[str, 
     for row in first_rows[: max(0, headings.first - 1)]:  # a title or a remark above the table
         if line := label_cells((), row):
             draft.blocks.append(TextBlock(line, path))
-    header = first_rows[headings.last - 1] if headings.height else ()
+    header = join_headings(first_rows, headings)
     names = [one_line(name) for name in header]
     rows = chain(first_rows[headings.last :], rows)
     lines: list[str] = []

@@ -12,7 +12,7 @@ from pathlib import Path
 from research.core.sql_quoting import quote_literal
 from research.readers.column_formats import ColumnFormat, detect_format
 from research.readers.delimited_text import find_file_encoding, read_first_rows
-from research.readers.table_layout import find_headings
+from research.readers.table_layout import Headings, find_headings, join_headings
 from research.readers.table_records import (
     MAX_COLUMNS,
     MAX_ROWS,
@@ -85,14 +85,18 @@ def _table_from_rows(
     `last_filled_column` is the number, from 1, of the last column with a value in later rows; columns
     up to it are kept even if they are empty in the first rows.
     """
-    header = find_headings(rows).last if correction is None or correction.header is None else correction.header
+    if correction is None or correction.header is None:
+        found = find_headings(rows)
+    else:
+        found = Headings(correction.header, 1 if correction.header else 0)
+    header = found.last
     if header > len(rows):
         raise UnreadableTableError("empty", file)
     body = [row for row in rows[header:] if any(row)]
     widths = Counter(len(row) for row in body)
     header_width = len(rows[header - 1]) if header else 0
     width = max(widths, key=lambda n: (widths[n], n == header_width)) if widths else header_width
-    headings = list(rows[header - 1]) if header else []
+    headings = join_headings(rows, found)
     if not header and not body:
         raise UnreadableTableError("empty", file)
     while len(headings) < width:
@@ -114,6 +118,7 @@ def _table_from_rows(
         file=file,
         sheet=sheet,
         header=header,
+        header_rows=max(1, found.height),
         columns=columns,
         sample=tuple(tuple(v[:200] for v in row[: len(columns)]) for row in body[:PREVIEW_ROWS]),
     )

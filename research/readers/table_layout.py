@@ -77,20 +77,79 @@ def _consistency(lines: Sequence[str], mark: str) -> tuple[float, int]:
 
 
 def find_headings(rows: Iterable[Sequence[str]]) -> Headings:
-    """Return the heading row of a table, whose first rows are given.
+    """Return the heading rows of a table, whose first rows are given; two if the upper one groups columns.
 
-    A preamble (a title, a remark) stands in rows that fill fewer columns than the table has.
+    A preamble (a title, a remark, comments with #) stands in rows that fill fewer columns than the table
+    has, or that have one text in all of them.
     """
     first_rows = [[cell.strip() for cell in row] for row, _ in zip(rows, range(LAYOUT_ROWS), strict=False)]
     comment_count = next((n for n, row in enumerate(first_rows) if any(row) and not row[0].startswith("#")), 0)
-    filled = [0 if n < comment_count else sum(map(bool, row)) for n, row in enumerate(first_rows)]
+    filled = [0 if n < comment_count else _filled_count(row) for n, row in enumerate(first_rows)]
     widths = Counter(width for width in filled if width)
     if not widths:
         return Headings()
     width = max(widths, key=lambda n: (widths[n], n))
     start = next(index for index, count in enumerate(filled) if count >= width)
     body = [row for row in first_rows[start + 1 :] if any(row)]
-    return Headings(start + 1, 1) if _is_heading(first_rows[start], body) else Headings()
+    if len(body) > 1 and _groups_columns(first_rows[start], first_rows[start + 1], body[1:]):
+        return Headings(start + 1, 2)
+    if _is_heading(first_rows[start], body):
+        return Headings(start + 1, 1)
+    body = [first_rows[start], *body]
+    if start > 1 and filled[start - 2] > 1 and _groups_columns(first_rows[start - 2], first_rows[start - 1], body):
+        return Headings(start - 1, 2)
+    if start and 2 * filled[start - 1] >= width > 1 and _stands_above_figures(first_rows[start - 1], body):
+        return Headings(start, 1)
+    return Headings()
+
+
+def join_headings(rows: Sequence[Sequence[str]], headings: Headings) -> list[str]:
+    """Return the headings of the columns: those of two rows joined, as in 第一季度数量 or "Q1 units"."""
+    if not headings.height:
+        return []
+    lower = list(rows[headings.last - 1])
+    if headings.height == 1:
+        return lower
+    upper = _fill_groups(rows[headings.first - 1], lower)
+    return [_join_pair(above.strip(), below.strip()) for above, below in zip(upper, lower, strict=True)]
+
+
+def _join_pair(above: str, below: str) -> str:
+    if not above or not below or above == below:
+        return below or above
+    is_han = "\u3400" <= above[-1] <= "\u9fff" and "\u3400" <= below[0] <= "\u9fff"
+    return above + below if is_han else f"{above} {below}"
+
+
+def _fill_groups(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
+    """Return the upper headings, one for each lower one; a blank one continues the group to its left."""
+    filled: list[str] = []
+    for index, below in enumerate(lower):
+        above = upper[index] if index < len(upper) else ""
+        filled.append(above or (filled[-1] if filled and below.strip() and index and lower[index - 1].strip() else ""))
+    return filled
+
+
+def _filled_count(row: Sequence[str]) -> int:
+    """Return the number of filled cells; 1 if all of several have the same text, as in a merged title."""
+    cells = [cell for cell in row if cell]
+    return 1 if len(cells) > 1 and len(set(cells)) == 1 else len(cells)
+
+
+def _groups_columns(upper: Sequence[str], lower: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Return True if `upper` is a row of headings for groups of the columns that `lower` names."""
+    if any(_FIGURE.fullmatch(cell) and not _PERIOD.fullmatch(cell) for cell in (*upper, *lower) if cell):
+        return False
+    names = [cell for cell in upper if cell]
+    has_groups = len(set(names)) < len(names) or len(names) < len([cell for cell in lower if cell])
+    pairs = [pair for pair in zip(_fill_groups(upper, lower), lower, strict=True) if any(pair)]
+    repeats = len({below for _, below in pairs}) < len(pairs)
+    return (
+        has_groups
+        and repeats
+        and len(set(pairs)) == len(pairs)
+        and _stands_above_figures([above or below for above, below in pairs], body)
+    )
 
 
 def _is_heading(row: Sequence[str], body: Sequence[Sequence[str]]) -> bool:

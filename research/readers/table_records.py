@@ -56,7 +56,7 @@ class FileColumn(Record):
 class FileTable(Record):
     """A table of a file.
 
-    `header` is the number of the heading row, from 1, or 0 for none. `kept` names the columns that
+    `header` is the number of the heading row, from 1, or 0 for none; of `header_rows` rows, the last. `kept` names the columns that
     stayed text because some of their values are not of the detected type. `set_aside` are the first
     of the `set_aside_count` rows that are no data, such as totals.
     """
@@ -65,6 +65,7 @@ class FileTable(Record):
     file: str
     sheet: str = ""
     header: int = 1
+    header_rows: int = 1
     columns: tuple[FileColumn, ...]
     sample: tuple[tuple[str, ...], ...] = ()
     rows: int | None = None
@@ -81,7 +82,9 @@ class FileTable(Record):
         lines = []
         if self.encoding not in ("", "utf-8-sig"):
             lines.append(message("loaded.encoding", language, encoding=self.encoding.upper()))
-        if self.header != 1:
+        if self.header_rows > 1:
+            lines.append(message("loaded.two_headers", language, row=self.header))
+        elif self.header != 1:
             lines.append(message("loaded.header" if self.header else "loaded.no_header", language, row=self.header))
         for column in self.columns:
             name, form = column.name, column.format

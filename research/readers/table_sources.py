@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, time
 from pathlib import Path
@@ -34,11 +34,45 @@ def read_sheets(path: Path, file: str) -> Iterator[tuple[str, Iterator[list[str]
                 if metadata.typ == SheetTypeEnum.WorkSheet:
                     raise
                 continue  # a chart sheet has no rows
-            yield name, ([_format_cell(value) for value in row] for row in sheet.iter_rows())
+            rows = ([_format_cell(value) for value in row] for row in sheet.iter_rows())
+            first_row, first_column = sheet.start or (0, 0)
+            merged = [
+                (top - first_row, left - first_column, bottom - first_row, right - first_column)
+                for (top, left), (bottom, right) in (sheet.merged_cell_ranges or ())
+            ]
+            yield name, _fill_merged(rows, merged) if merged else rows
     except UnreadableTableError:
         raise
     except Exception:  # noqa: BLE001 - the library raises many kinds of errors
         raise UnreadableTableError("broken", file) from None
+
+
+def _fill_merged(rows: Iterator[list[str]], merged: Sequence[tuple[int, int, int, int]]) -> Iterator[list[str]]:
+    """Fill each merged area (top, left, bottom, right, from 0) with its text.
+
+    Numbers are left in their first cell alone, as a sum would count them again.
+    """
+    areas = sorted(merged, reverse=True)
+    open_areas: list[tuple[int, int, int, str]] = []  # left, bottom, right, text
+    for number, row in enumerate(rows):
+        while areas and areas[-1][0] <= number:
+            top, left, bottom, right = areas.pop()
+            text = row[left] if top == number and 0 <= left < len(row) else ""
+            if text and not _is_number(text):
+                open_areas.append((left, bottom, right, text))
+        open_areas = [area for area in open_areas if area[1] >= number]
+        for left, _, right, text in open_areas:
+            for column in range(left, min(right + 1, len(row))):
+                row[column] = row[column] or text
+        yield row
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _format_cell(value: object) -> str:

@@ -6,7 +6,7 @@ import csv
 
 import pytest
 
-from research.readers.table_layout import find_delimiter, find_headings
+from research.readers.table_layout import find_delimiter, find_headings, join_headings
 from tests.tables import each_row
 
 
@@ -40,6 +40,8 @@ HEADINGS = [
     ("comments above", "# exported\n# source: x, y\nname,qty\nLamp,2\nDesk,1\n", 3),
     ("figures alone", "1,2,3\n4,5,6\n", 0),
     ("years in rows", "2019,2020\n2021,2022\n", 0),
+    ("groups of columns", "地区,第一季度,,第二季度,\n,数量,金额,数量,金额\n华东,1,2,3,4\n华南,5,6,7,8\n", 2),
+    ("a heading left blank", "city,,people\nOslo,x,700\nRome,y,2800\n", 1),
     ("nothing", "", 0),
 ]
 
@@ -52,3 +54,15 @@ def test_the_heading_row_is_found(text: str, row: int) -> None:
 @pytest.mark.parametrize("count", [0, 1])
 def test_blank_rows_have_no_headings(count: int) -> None:
     assert find_headings([["", ""]] * count).height == 0
+
+
+def test_headings_of_groups_are_joined() -> None:
+    rows = [
+        ["地区", "第一季度", "", "Q2", ""],
+        ["", "数量", "金额", "units", "EUR"],
+        ["A", "1", "2", "3", "4"],
+        ["B", "5", "6", "7", "8"],
+    ]
+    rows[1][3:] = ["数量", "金额"]
+    found = find_headings(rows)
+    assert join_headings(rows, found) == ["地区", "第一季度数量", "第一季度金额", "Q2 数量", "Q2 金额"]

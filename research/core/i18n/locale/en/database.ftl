@@ -138,6 +138,7 @@ unreadable-value = { $file } has values that do not fit their column's detected 
 loaded-table = { $table } ({ $rows } rows) from { $file }: { $columns }
 loaded-encoding = Read as { $encoding }.
 loaded-header = The headings are in row { $row }; what is above them is no data.
+loaded-two_headers = The headings of rows above each other, up to row { $row }, are joined.
 loaded-no_header = No row of headings was recognised.
 loaded-comma = { $column }: numbers with a decimal comma.
 loaded-unit = { $column }: every value has the unit { $unit }.

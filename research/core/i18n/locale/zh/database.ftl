@@ -105,6 +105,7 @@ unreadable-value = { $file } 中有些值无法按识别出的类型读取。
 loaded-table = { $table }（{ $rows } 行），来自 { $file }：{ $columns }
 loaded-encoding = 按 { $encoding } 编码读取。
 loaded-header = 表头在第 { $row } 行，其上的内容不是数据。
+loaded-two_headers = 表头有两行（到第 { $row } 行），已合并。
 loaded-no_header = 没有识别出表头行。
 loaded-comma = { $column }：数字用逗号作小数点。
 loaded-unit = { $column }：每个值的单位都是 { $unit }。
