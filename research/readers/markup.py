@@ -226,10 +226,17 @@ def _add_main_text(draft: FileDraft, element: Any) -> None:
         draft.add_text(child.tail or "")
 
 
+MIN_MAIN_TEXT_CHARS = 30  # below, the library takes all text of a page in one line
+
+
 def _extract_main_text(draft: FileDraft, root: Any) -> None:
     import trafilatura
+    from trafilatura.settings import use_config
 
-    main: Any = trafilatura.bare_extraction(root, include_comments=False, include_tables=True)
+    config = use_config()
+    # The library counts characters; a Chinese one says as much as four Latin ones, and short pages are pages.
+    config["DEFAULT"].update({"MIN_EXTRACTED_SIZE": str(MIN_MAIN_TEXT_CHARS), "MIN_OUTPUT_SIZE": "1"})
+    main: Any = trafilatura.bare_extraction(root, include_comments=False, include_tables=True, config=config)
     if main is not None and main.body is not None:
         _add_main_text(draft, main.body)
 

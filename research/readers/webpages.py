@@ -18,6 +18,7 @@ from lxml import etree
 
 from research.core.text.publication_dates import MIN_YEAR, parse_publication_day
 from research.core.text.tokenizer import HAN_RANGES
+from research.readers.scripts import flatten_scripts
 
 MAX_ATTRIBUTES = 200  # per element; parsing time grows with the square
 MAX_ELEMENTS = 500_000
@@ -72,7 +73,7 @@ def is_dense(root: Any, character_count: int) -> bool:
 
 
 def parse_html(text: str, *, require_complete: bool = False) -> Any:
-    """Parse a page or a fragment, without comments and ruby readings.
+    """Parse a page or a fragment, without comments and ruby readings, with superscripts in plain text.
 
     Content nested too deep for the parser is dropped, unless `require_complete` is set.
 
@@ -88,6 +89,7 @@ def parse_html(text: str, *, require_complete: bool = False) -> Any:
     if require_complete and any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
         raise RecursionError("the page is nested too deep")
     _remove_ruby_readings(root)
+    flatten_scripts(root)
     return root
 
 
