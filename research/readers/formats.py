@@ -34,6 +34,7 @@ from research.readers.drafts import (
     too_long_error,
 )
 from research.readers.packages import PackageError, check_package
+from research.readers.scripts import lowered_text, raised_text
 from research.readers.table_layout import LAYOUT_ROWS, find_delimiter, find_headings, join_headings
 
 if TYPE_CHECKING:
@@ -179,18 +180,47 @@ _BREAK_CHARS = {
 }
 
 
+_NOTE_REFERENCES = {f"{_WORD_NAMESPACE}footnoteReference": "", f"{_WORD_NAMESPACE}endnoteReference": "e"}
+
+
 def _word_text(element: Any) -> str:
-    """Return the visible text below an element, with insertions, links and text boxes."""
-    out: list[str] = []
+    """Return the visible text below an element, with insertions, links and text boxes.
+
+    Superscripts and subscripts have their plain forms; the mark of a footnote is [n], of an endnote [en].
+    """
+    text = ""
     walker = etree.iterwalk(element, events=("start",))
     for _, node in walker:
         if node.tag in _SKIPPED_TAGS:
             walker.skip_subtree()
         elif node.tag == f"{_WORD_NAMESPACE}t":
-            out.append(node.text or "")
+            text += _script_text(node, text)
+        elif node.tag in _NOTE_REFERENCES:
+            text += f" [{_NOTE_REFERENCES[node.tag]}{node.get(f'{_WORD_NAMESPACE}id')}]"
         else:
-            out.append(_BREAK_CHARS.get(node.tag, ""))
-    return "".join(out)
+            text += _BREAK_CHARS.get(node.tag, "")
+    return text
+
+
+def _script_text(node: Any, before: str) -> str:
+    """Return the text of a run in its plain form, if it is raised or lowered."""
+    alignment = node.getparent().find(f"{_WORD_NAMESPACE}rPr/{_WORD_NAMESPACE}vertAlign")
+    kind = alignment.get(f"{_WORD_NAMESPACE}val") if alignment is not None else ""
+    if kind == "superscript":
+        return raised_text(node.text or "", before)
+    return lowered_text(node.text or "") if kind == "subscript" else node.text or ""
+
+
+def _word_notes(document: Any) -> Iterator[str]:
+    """Yield the footnotes and endnotes of a Word file, each with its mark."""
+    for kind, prefix in (("footnote", ""), ("endnote", "e")):
+        for relation in document.part.rels.values():
+            if relation.reltype.endswith(f"/{kind}s") and not relation.is_external:
+                root = etree.fromstring(relation.target_part.blob, etree.XMLParser(resolve_entities=False))
+                for note in root.iterchildren(f"{_WORD_NAMESPACE}{kind}"):
+                    text = one_line(_word_text(note), MAX_CHARACTERS)
+                    if text and note.get(f"{_WORD_NAMESPACE}type") is None:  # others are separators
+                        yield f"[{prefix}{note.get(f'{_WORD_NAMESPACE}id')}] {text}"
 
 
 def _outline_level(element: Any) -> int | None:
@@ -272,6 +302,8 @@ def read_docx(data: bytes) -> FileDraft:
         elif text.strip():
             draft.title = one_line(text)
             draft.blocks.append(TextBlock(draft.title, is_heading=True))
+    for note in _word_notes(document):
+        draft.add_text(note)
     top = draft.blocks[0].text if draft.blocks else ""
     draft.title = draft.title or usable_title(document.core_properties.title) or title_line(top)
     return draft
