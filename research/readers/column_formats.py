@@ -18,6 +18,7 @@ from research.core.records import Record
 
 ValueKind = Literal["text", "integer", "number", "date", "datetime", "boolean"]
 TextReason = Literal["", "day or month first", "different units", "identifier"]
+MAX_VALUE_CHARS = 60  # longer ones are text, which no pattern has to search
 MAX_INTEGER_DIGITS = 15  # longer ones are identifiers, which lose digits as numbers
 MISSING_WORDS = frozenset(
     (
@@ -101,7 +102,7 @@ def detect_format(values: Iterable[str]) -> ColumnFormat:
     """Return the form of the values of a column, of which blank ones do not count."""
     filled = [text for value in values if (text := value.strip())]
     present = [text for text in filled if text.casefold() not in MISSING_WORDS]
-    if not present:
+    if not present or max(map(len, present)) > MAX_VALUE_CHARS:
         return ColumnFormat()
     for detect in (_detect_truth, _detect_day, _detect_number):
         found = detect(present)
@@ -203,6 +204,8 @@ def convert(text: str, form: ColumnFormat) -> str | None:
         return text
     if not stripped or stripped.casefold() in MISSING_WORDS:
         return ""
+    if len(stripped) > MAX_VALUE_CHARS:
+        return None
     if form.kind == "boolean":
         truth = _TRUTH.get(stripped.casefold())
         return None if truth is None else str(truth).lower()

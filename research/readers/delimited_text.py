@@ -50,7 +50,7 @@ def read_rows(path: Path, encoding: str, delimiter: str, file: str) -> Iterator[
     number = 0
     try:
         with path.open(encoding=encoding, newline="") as opened:
-            for row in csv.reader(_read_lines(opened, file), delimiter=delimiter):
+            for row in csv.reader(_read_lines(opened, file), delimiter=delimiter, strict=True):
                 number += 1
                 yield row
     except csv.Error:

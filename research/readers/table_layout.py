@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 DELIMITERS = (",", ";", "\t", "|")
+_CELL_CHARS = 60  # of a cell, to judge it
 LAYOUT_ROWS = 200  # rows by which the delimiter and the headings are judged
 _SEP_LINE = re.compile(r'"?sep=(.)"?\r?\n?', re.IGNORECASE)  # Excel's own line before the table
 _PERIOD = re.compile(
@@ -82,7 +83,9 @@ def find_headings(rows: Iterable[Sequence[str]]) -> Headings:
     A preamble (a title, a remark, comments with #) stands in rows that fill fewer columns than the table
     has, or that have one text in all of them.
     """
-    first_rows = [[cell.strip() for cell in row] for row, _ in zip(rows, range(LAYOUT_ROWS), strict=False)]
+    first_rows = [
+        [cell.strip()[:_CELL_CHARS] for cell in row] for row, _ in zip(rows, range(LAYOUT_ROWS), strict=False)
+    ]
     comment_count = next((n for n, row in enumerate(first_rows) if any(row) and not row[0].startswith("#")), 0)
     filled = [0 if n < comment_count else _filled_count(row) for n, row in enumerate(first_rows)]
     widths = Counter(width for width in filled if width)

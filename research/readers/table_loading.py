@@ -24,6 +24,7 @@ from research.readers.table_sources import SchemaMismatchError, open_engine, rea
 from research.readers.total_rows import MAX_SET_ASIDE, TOTAL_HINT, RowKind, RowSorter, SetAsideRow, make_set_aside
 from research.readers.worker import ProgressCallback
 
+LABEL_COLUMNS = 3  # of text, in which a row is named a total
 _SQL_TYPES: dict[FileColumnType, str] = {
     "text": "VARCHAR",
     "integer": "BIGINT",
@@ -69,7 +70,10 @@ def _is_plain(path: Path, table: FileTable) -> bool:
     if not all(column.format.is_plain for column in table.columns):
         return False
     source = _csv_expression(path, table, table.delimiter)
-    words = " or ".join(f"regexp_matches(c{n}, {quote_literal(TOTAL_HINT)}, 'i')" for n in range(len(table.columns)))
+    labels = [n for n, column in enumerate(table.columns) if column.type == "text"][:LABEL_COLUMNS]
+    if not labels:
+        return True
+    words = " or ".join(f"regexp_matches(c{n}, {quote_literal(TOTAL_HINT)}, 'i')" for n in labels)
     try:
         with open_engine(path, table.file) as raw:
             (count,) = raw.execute(f"select count(*) from {source} where {words}").fetchone() or (0,)
@@ -108,7 +112,8 @@ def _write_plain_csv(path: Path, table: FileTable, csv_path: Path) -> FileTable:
         sorter = RowSorter([n for n, column in enumerate(table.columns) if column.type in ("integer", "number")])
         set_aside: list[SetAsideRow] = []
         missing, failing = Counter[int](), set[int]()
-        set_aside_count, width = 0, len(table.columns)
+        set_aside_count = short_rows = 0
+        width = len(table.columns)
         with csv_path.open("w", encoding="utf-8", newline="") as output:
             writer = csv.writer(output, quoting=csv.QUOTE_ALL, lineterminator="\n")
             for number, row in enumerate(_read_table_rows(path, table), 1):
@@ -129,12 +134,18 @@ def _write_plain_csv(path: Path, table: FileTable, csv_path: Path) -> FileTable:
                     if len(set_aside) < MAX_SET_ASIDE:
                         set_aside.append(make_set_aside(number, kind, row))
                     continue
+                short_rows += len(values) < width
                 writer.writerow([*values, *[""] * (width - len(values))])
         if not failing:
             break
         table = _with_text_columns(table, failing)
     columns = tuple(c.model_copy(update={"missing": missing[n]}) for n, c in enumerate(table.columns))
-    update = {"columns": columns, "set_aside": tuple(set_aside), "set_aside_count": set_aside_count}
+    update = {
+        "columns": columns,
+        "set_aside": tuple(set_aside),
+        "set_aside_count": set_aside_count,
+        "short_rows": short_rows,
+    }
     return table.model_copy(update=update)
 
 

@@ -58,7 +58,8 @@ class FileTable(Record):
 
     `header` is the number of the heading row, from 1, or 0 for none; of `header_rows` rows, the last. `kept` names the columns that
     stayed text because some of their values are not of the detected type. `set_aside` are the first
-    of the `set_aside_count` rows that are no data, such as totals.
+    of the `set_aside_count` rows that are no data, such as totals. `short_rows` have fewer cells than the
+    table has columns; what is missing is empty.
     """
 
     name: str
@@ -74,6 +75,7 @@ class FileTable(Record):
     kept: tuple[str, ...] = ()
     set_aside: tuple[SetAsideRow, ...] = ()
     set_aside_count: int = 0
+    short_rows: int = 0
 
     def remarks(self, language: Language) -> list[str]:
         """Return how the file was read where that is not a matter of course, one line each."""
@@ -102,6 +104,8 @@ class FileTable(Record):
                 lines.append(message("loaded.missing", language, column=name, n=column.missing))
         if self.kept:
             lines.append(message("loaded.kept", language, columns=", ".join(self.kept)))
+        if self.short_rows:
+            lines.append(message("loaded.short", language, n=self.short_rows))
         if self.set_aside_count:
             texts = "; ".join(f"{row.text} ({row.row})" for row in self.set_aside[:5])
             lines.append(message("loaded.set_aside", language, n=self.set_aside_count, rows=texts))

@@ -49,7 +49,8 @@ class EncodingGuess(NamedTuple):
 def detect_encoding(data: bytes) -> EncodingGuess | None:
     """Return the encoding of a text, or None if it has none of the known ones.
 
-    The result is a name that `bytes.decode` accepts; decoding drops a byte order mark.
+    The result is a name that `bytes.decode` accepts; decoding drops a byte order mark. But for UTF-8,
+    only lines of the beginning are looked at, so decoding the rest may fail.
     """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return EncodingGuess("utf-16")
@@ -60,7 +61,7 @@ def detect_encoding(data: bytes) -> EncodingGuess | None:
     sample = _sample(data)
     scores: dict[str, float] = {}
     for encoding, models in _models().items():
-        if _can_decode(data, encoding):
+        if _can_decode(sample, encoding):
             decoded = sample.decode(encoding, "replace")
             found = [score for model in models if (score := _score(decoded, model)) is not None]
             if found:

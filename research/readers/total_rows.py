@@ -16,6 +16,7 @@ from research.core.records import Record
 RowKind = Literal["total", "note", "width"]
 MAX_SET_ASIDE = 50  # rows that are kept beside the table
 _MAX_TEXT_CHARS = 300
+_MAX_LABEL_CHARS = 80
 _TOTAL = re.compile(
     r"(?:.{0,40}[\s:：(（_-])?(?:grand[\s-]?total|sub[\s-]?totals?|totals?|sum|summe|gesamt|zwischensumme|total général|suma)[\s:：)）]*"
     r"|.{0,20}(?:合计|总计|小计|共计|总和|合計|總計|小計|共計|总额|汇总)(?:[\s:：(（].{0,10})?",
@@ -45,7 +46,7 @@ class SetAsideRow(Record):
 
 def is_total_word(text: str) -> bool:
     """Return True if a cell names a total or subtotal."""
-    return bool(_TOTAL.fullmatch(text.strip()))
+    return len(text) <= _MAX_LABEL_CHARS and bool(_TOTAL.fullmatch(text.strip()))
 
 
 class RowSorter:

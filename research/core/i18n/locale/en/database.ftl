@@ -148,6 +148,11 @@ loaded-missing = { $column }: { $n } values such as N/A or - are empty.
 loaded-day_or_month_first = { $column } stays text: nothing tells whether the day or the month comes first.
 loaded-different_units = { $column } stays text: its values have different units.
 loaded-identifier = { $column } stays text: as numbers, its identifiers would lose digits.
+loaded-short =
+    { $n ->
+        [one] 1 row ends early; what is missing is empty.
+       *[other] { $n } rows end early; what is missing is empty.
+    }
 loaded-set_aside =
     { $n ->
         [one] 1 row is not in the data: { $rows }.

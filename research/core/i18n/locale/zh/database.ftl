@@ -115,6 +115,7 @@ loaded-missing = { $column }：{ $n } 个“N/A”“-”之类的值按空值�
 loaded-day_or_month_first = { $column } 保留为文本：无法确定日期是日在前还是月在前。
 loaded-different_units = { $column } 保留为文本：各个值的单位不同。
 loaded-identifier = { $column } 保留为文本：编号若转成数字会丢失数位。
+loaded-short = { $n } 行的列数不足，缺少的值为空。
 loaded-set_aside = { $n } 行不计入数据：{ $rows }。
 loaded-kept = { $columns } 中有些值与前面各行的类型不同，因此按文本保存。
 type-text = 文本
