@@ -156,6 +156,7 @@ from .readers.documents import SUFFIXES as SUFFIXES
 from .readers.table_files import detect_tables as detect_tables
 from .readers.table_records import COLUMN_TYPES as COLUMN_TYPES
 from .readers.table_records import TABLE_SUFFIXES as TABLE_SUFFIXES
+from .readers.table_records import TEXT_ENCODINGS as TEXT_ENCODINGS
 from .readers.table_records import Correction as Correction
 from .readers.table_records import FileTable as FileTable
 from .readers.table_records import UnreadableTableError as UnreadableTableError

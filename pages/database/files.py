@@ -17,7 +17,7 @@ from pages.shared.background import run_with_progress
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import current_language, format_number, t, value_label
 from pages.shared.login import current_owner
-from research import COLUMN_TYPES, TABLE_SUFFIXES, Correction, FileTable, UnreadableTableError, Upload
+from research import COLUMN_TYPES, TABLE_SUFFIXES, TEXT_ENCODINGS, Correction, FileTable, UnreadableTableError, Upload
 
 MAX_FILE_MEGABYTES = 200  # limit of the page; the command line accepts larger files
 BYTES_PER_MEGABYTE = 1_000_000
@@ -54,9 +54,13 @@ def _draw_detected_tables(uploaded_files: list[Any], folder: Path) -> None:
     for n, file in enumerate(uploaded_files):
         path = folder / f"{n}{Path(file.name).suffix.lower()[:10]}"
         path.write_bytes(file.getbuffer())
+        text_correction = _draw_text_correction(file.name, n)
         try:
-            detected = research.detect_tables(path, file.name)
-            corrections = {table.sheet: _draw_header_correction(table, f"{n}_{k}") for k, table in enumerate(detected)}
+            detected = research.detect_tables(path, file.name, {"": text_correction})
+            corrections = {
+                table.sheet: _draw_header_correction(table, text_correction, f"{n}_{k}")
+                for k, table in enumerate(detected)
+            }
             tables = research.detect_tables(path, file.name, corrections)
         except UnreadableTableError as error:
             st.error(escape_markdown(error.message_in(current_language())))
@@ -94,8 +98,22 @@ def _load_files(sources: Sequence[tuple[Path, tuple[FileTable, ...]]]) -> Upload
     )
 
 
-def _draw_header_correction(table: FileTable, key: str) -> Correction:
-    """Draw the name of a table and a field for its header row. Return that as a correction."""
+def _draw_text_correction(file_name: str, number: int) -> Correction:
+    """Draw fields for the encoding and the delimiter of a text file. Return them as a correction."""
+    if Path(file_name).suffix.lower() not in (".csv", ".tsv", ".txt"):
+        return Correction()
+    marks = {"": t("files.detected"), ",": ",", ";": ";", "\t": t("files.tab"), "|": "|"}
+    names = {"": t("files.detected")} | {name: name.removesuffix("-sig").upper() for name in TEXT_ENCODINGS}
+    with st.popover(t("files.text_form"), icon=":material/tune:", key=f"text_{number}"):
+        encoding = st.selectbox(
+            t("files.encoding"), list(names), format_func=names.__getitem__, key=f"encoding_{number}"
+        )
+        delimiter = st.selectbox(t("files.delimiter"), list(marks), format_func=marks.__getitem__, key=f"mark_{number}")
+    return Correction(encoding=encoding, delimiter=delimiter)
+
+
+def _draw_header_correction(table: FileTable, text_correction: Correction, key: str) -> Correction:
+    """Draw the name of a table and a field for its header row. Return the extended correction."""
     sheet = f" · {escape_markdown(table.sheet, 60)}" if table.sheet else ""
     st.markdown(f"**{escape_markdown(table.file, 80)}**{sheet}")
     header = st.number_input(
@@ -106,7 +124,8 @@ def _draw_header_correction(table: FileTable, key: str) -> Correction:
         key=f"header_{key}",
         help=t("files.header_help"),
     )
-    return Correction(header=int(header))
+    is_changed = int(header) != table.header
+    return text_correction.model_copy(update={"header": int(header) if is_changed else None})
 
 
 def _draw_column_correction(table: FileTable, correction: Correction, key: str) -> Correction:

@@ -44,6 +44,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--header", type=int, metavar="ROW", help="the header row of those files, 0 for none (default: detected)"
     )
     parser.add_argument(
+        "--encoding",
+        choices=research.TEXT_ENCODINGS,
+        default="",
+        metavar="NAME",
+        help=f"the encoding of text files, of {', '.join(research.TEXT_ENCODINGS)} (default: detected)",
+    )
+    parser.add_argument(
+        "--delimiter",
+        choices=(",", ";", "|", "tab"),
+        default="",
+        metavar="MARK",
+        help="the mark between the values of text files: , ; | or tab (default: detected)",
+    )
+    parser.add_argument(
         "--column",
         action="append",
         default=[],
@@ -163,7 +177,8 @@ def _load_files(args: argparse.Namespace, *, is_output: bool) -> Upload:
                 EXIT_USAGE, f"--column takes HEADING=TYPE; types are {', '.join(research.COLUMN_TYPES)}."
             )
         corrected[heading] = ("", kind)
-    correction = research.Correction(header=args.header, columns=corrected)
+    delimiter = "\t" if args.delimiter == "tab" else args.delimiter
+    correction = research.Correction(header=args.header, encoding=args.encoding, delimiter=delimiter, columns=corrected)
     language = terminal_language()
     sources = []
     try:
@@ -171,7 +186,7 @@ def _load_files(args: argparse.Namespace, *, is_output: bool) -> Upload:
             path = argument.expanduser()
             if not path.is_file():
                 raise CommandError(EXIT_USAGE, f"There is no file {clean_line(str(argument))}.")
-            detected = research.detect_tables(path)
+            detected = research.detect_tables(path, "", {"": correction})
             sheets = {table.sheet: correction for table in detected}
             sources.append((path, research.detect_tables(path, "", sheets)))
         upload = research.get_application().databases.load_files(sources, _show_progress)

@@ -55,6 +55,8 @@ def read_rows(path: Path, encoding: str, delimiter: str, file: str) -> Iterator[
                 yield row
     except csv.Error:
         raise UnreadableTableError("broken", file, row=number + 1) from None
+    except UnicodeError:
+        raise UnreadableTableError("encoding", file) from None
 
 
 def _read_lines(opened: TextIO, file: str) -> Iterator[str]:
@@ -67,11 +69,20 @@ def _read_lines(opened: TextIO, file: str) -> Iterator[str]:
         yield line
 
 
-def read_first_rows(path: Path, encoding: str, kind: str, file: str) -> tuple[list[list[str]], str]:
-    """Return the first rows of a text file, and its delimiter."""
-    with path.open(encoding=encoding, newline="") as opened:
-        text = opened.read(200_000)
-    delimiter = find_delimiter(text, kind).mark
+def read_first_rows(
+    path: Path, encoding: str, kind: str, file: str, delimiter: str = ""
+) -> tuple[list[list[str]], str]:
+    """Return the first rows of a text file, and its delimiter, which is detected if it is "".
+
+    Raises:
+        UnreadableTableError: it is empty, cannot be decoded, or breaks the rules of CSV.
+    """
+    if not delimiter:
+        try:
+            with path.open(encoding=encoding, newline="") as opened:
+                delimiter = find_delimiter(opened.read(200_000), kind).mark
+        except UnicodeError:
+            raise UnreadableTableError("encoding", file) from None
     rows = list(islice(read_rows(path, encoding, delimiter, file), SAMPLE_ROWS))
     if not any(any(row) for row in rows):
         raise UnreadableTableError("empty", file)

@@ -64,10 +64,11 @@ def detect_tables_of_kind(path: Path, kind: str, file: str, corrections: Mapping
     elif kind in (".parquet", ".jsonl", ".ndjson"):
         tables.append(_describe_typed_file(path, kind, file, corrections.get("")))
     else:
+        correction = corrections.get("", Correction())
         with path.open("rb") as stream:
-            encoding = find_file_encoding(stream, file)
-        first_rows, delimiter = read_first_rows(path, encoding, kind, file)
-        table = _table_from_rows(first_rows, file, "", corrections.get(""))
+            encoding = correction.encoding or find_file_encoding(stream, file)
+        first_rows, delimiter = read_first_rows(path, encoding, kind, file, correction.delimiter)
+        table = _table_from_rows(first_rows, file, "", correction)
         tables.append(table.model_copy(update={"encoding": encoding, "delimiter": delimiter}))
     return tables
 

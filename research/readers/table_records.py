@@ -13,6 +13,10 @@ from research.readers.total_rows import SetAsideRow
 
 FileColumnType = Literal["text", "integer", "number", "date", "datetime", "boolean"]
 COLUMN_TYPES: tuple[FileColumnType, ...] = get_args(FileColumnType)
+TextEncoding = Literal[
+    "utf-8-sig", "utf-16", "gb18030", "cp950", "cp932", "cp949", "cp1252", "cp1250", "cp1251"
+]  # fmt: skip
+TEXT_ENCODINGS: tuple[TextEncoding, ...] = get_args(TextEncoding)
 UnreadableReason = Literal[
     "kind", "size", "rows", "columns", "empty", "encoding", "ragged", "broken", "value", "extent",
     "unpacked", "time", "memory", "busy", "start",
@@ -115,12 +119,15 @@ class FileTable(Record):
 class Correction(Record):
     """The analyst's correction of a table.
 
-    `columns` maps headings to new names and types; "" keeps the detected one. `header` is the
-    number of the heading row, None to keep the detected one.
+    `columns` maps headings to new names and types; "" keeps the detected one, and so does "" as
+    `encoding` or `delimiter` of a text file. `header` is the number of the heading row, None to keep
+    the detected one.
     """
 
     name: str = ""
     header: int | None = None
+    encoding: TextEncoding | Literal[""] = ""
+    delimiter: Literal["", ",", ";", "\t", "|"] = ""
     columns: dict[str, tuple[str, FileColumnType | Literal[""]]] = Field(default_factory=dict)
 
 
