@@ -131,13 +131,26 @@ def test_a_question_to_files_needs_a_model_and_the_reason_is_printed(tmp_path: P
 
 def test_a_file_that_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None:
     file = tmp_path / "bad.csv"
-    file.write_text("a,b\n1,2\n1,2,3\n1,2\n")
+    file.write_text('a,b\n1,2\n"1,2\n')
     done = terminal(tmp_path, "db", "--file", str(file), "--sql", "SELECT 1")
     assert done.returncode == UNUSABLE and "Traceback" not in done.stderr
-    assert "Line 3 of bad.csv has" in done.stderr
+    assert "bad.csv" in done.stderr and len(done.stderr.splitlines()) == 1
     assert "There is no file" in terminal(tmp_path, "db", "--file", "gone.csv", "x").stderr
     kind = terminal(tmp_path, "db", "--file", str(file), "--column", "a=money", "x")
     assert kind.returncode == UNUSABLE and "HEADING=TYPE" in kind.stderr
+
+
+def test_how_a_file_was_read_is_said_beside_the_answer(tmp_path: Path) -> None:
+    file = tmp_path / "umsatz.csv"
+    file.write_bytes("Stadt;Umsatz\nKöln;1.234,50\nBonn;9,25\nSumme;1.243,75\nx;1;2\n".encode("cp1252"))
+    done = terminal(tmp_path, "db", "--file", str(file), "--sql", "SELECT sum(Umsatz) AS total FROM umsatz", "--json")
+    assert json.loads(done.stdout)["rows"] == [{"total": 1243.75}]
+    for words in ("Read as CP1252", "decimal comma", "2 rows are not in the data: Summe · 1.243,75 (4); x · 1 · 2 (5)"):
+        assert words in done.stderr
+    chosen = terminal(
+        tmp_path, "db", "--file", str(file), "--encoding", "cp1250", "--delimiter", ",", "--sql", "SELECT 1"
+    )
+    assert "Stadt_Umsatz" in chosen.stderr
 
 
 def test_databases_are_listed_and_one_is_asked_by_its_name(tmp_path: Path) -> None:

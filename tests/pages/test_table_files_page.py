@@ -94,7 +94,7 @@ def test_the_row_of_the_headings_can_be_corrected(visit: Visit) -> None:
     assert get_application().databases.uploads()[0].tables[0].rows == 1
 
 
-@pytest.mark.parametrize(("locale", "words"), [("en-US", "unknown encoding"), ("zh-CN", "无法识别")])
+@pytest.mark.parametrize(("locale", "words"), [("en-US", "encoding that cannot be told"), ("zh-CN", "无法识别")])
 def test_a_bad_file_is_told_and_the_others_are_there(visit: Visit, locale: str, words: str) -> None:
     visitor = visit("database", locale=locale)
     given(visitor, ("<i>bad.csv", bytes(range(1, 256)) * 9), ("sales.csv", SALES))
