@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from research.citations.markdown_parser import Node
@@ -17,7 +18,8 @@ from research.export.table_csv import table_csv
 from research.export.table_model import ExportColumn, ExportTable
 
 
-def answer_tables(cited: CitedAnswer) -> list[ExportTable]:
+@lru_cache(2)  # an archive asks once for each table
+def answer_tables(cited: CitedAnswer) -> tuple[ExportTable, ...]:
     """Return all tables of an answer, in order, each named by the heading above it."""
     translate = report_translator(cited.answer.language)
     heading = ""
@@ -31,20 +33,20 @@ def answer_tables(cited: CitedAnswer) -> list[ExportTable]:
             else:
                 names, *rows = ([_flatten(c["c"], group.spans, translate) for c in row["c"]] for row in node["c"])
                 tables.append(ExportTable(heading, [ExportColumn(name) for name in names], rows))
-    return tables
+    return tuple(tables)
 
 
 def answer_tables_csv(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
     """Return the table with the number in the options, or all tables, as CSV."""
-    tables = answer_tables(cited) if cited else []
-    return table_csv([tables[options.table_number - 1]] if options.table_number else tables)
+    tables = answer_tables(cited) if cited else ()
+    return table_csv(tables[options.table_number - 1 :][:1] if options.table_number else tables)
 
 
 def answer_tables_excel(report: Report, cited: CitedAnswer | None, options: ExportOptions) -> bytes:
     """Return a workbook with a sheet of text cells for each table, and one of the provenance."""
     from research.export.table_excel import ABOUT_SHEET, Sheet, workbook_bytes  # slow to import
 
-    tables = answer_tables(cited) if cited else []
+    tables = answer_tables(cited) if cited else ()
     sheets = [Sheet(table._replace(name=f"{at} {table.name}")) for at, table in enumerate(tables, 1)]
     return workbook_bytes(sheets, {ABOUT_SHEET: provenance_lines(report, cited)})
 

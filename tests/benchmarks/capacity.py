@@ -98,7 +98,7 @@ def _runs(cluster: Cluster | None, database: str, kind: str, found: list[Figure]
     with tempfile.TemporaryDirectory() as folder, gemini(QUICK) as (address, models):
         env = {"GEMINI_API_KEY": "sentinel", "GOOGLE_GEMINI_BASE_URL": address, **LIMITS}
         env |= {"SIGHTLINE_WORKERS": "1", "STORE_URL": database}
-        desk = Application(load_settings(env, data_dir=Path(folder)))
+        desk = Application(load_settings(env | {"SIGHTLINE_STARTS_PER_MINUTE": "0"}, data_dir=Path(folder)))
         store = desk.runs.store
         try:
             desk.warm()

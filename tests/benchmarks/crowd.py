@@ -69,14 +69,17 @@ def _memory() -> float:
 
 def figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
-        yield from _figures("SQLite", Settings(data_dir=Path(folder), max_runs_per_owner=0))
+        yield from _figures("SQLite", Settings(data_dir=Path(folder), max_runs_per_owner=0, starts_per_minute=0))
     if reason := lacking():
         yield Figure("PostgreSQL: nothing measured", float("nan"), note=reason)
         return
     cluster = Cluster()
     try:
         with cluster.database() as address, tempfile.TemporaryDirectory() as folder:
-            yield from _figures("PostgreSQL", Settings(data_dir=Path(folder), store_url=address, max_runs_per_owner=0))
+            yield from _figures(
+                "PostgreSQL",
+                Settings(data_dir=Path(folder), store_url=address, max_runs_per_owner=0, starts_per_minute=0),
+            )
     finally:
         cluster.close()
 

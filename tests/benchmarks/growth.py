@@ -124,7 +124,7 @@ def _often(work: Callable[[], object]) -> Cost:
 
 @contextmanager
 def _desk(folder: Path, source: ScriptedSource | None = None) -> Iterator[LocalRunManager]:
-    settings = Settings(data_dir=folder, max_runs_per_owner=0)
+    settings = Settings(data_dir=folder, max_runs_per_owner=0, starts_per_minute=0)
     source = source or ScriptedSource("web", Outcome(waits=WAIT))
     runs = LocalRunManager(resources(settings, ScriptedReasoner(), {"web": source}))
     try:

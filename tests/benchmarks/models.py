@@ -128,7 +128,7 @@ def figures() -> Iterator[Figure]:
             "GEMINI_API_KEY": "benchmark", "GOOGLE_GEMINI_BASE_URL": url,
             "SIGHTLINE_MAX_RUNS_EACH": "0", "SIGHTLINE_MODEL_CONCURRENCY": str(MOST * SEARCHES),
         }  # fmt: skip
-        settings = load_settings(env, data_dir=Path(folder))
+        settings = load_settings(env | {"SIGHTLINE_STARTS_PER_MINUTE": "0"}, data_dir=Path(folder))
         yield at_once(MOST, settings, calls=MOST * SEARCHES)
         desk = Application(settings)
         try:

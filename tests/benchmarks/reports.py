@@ -86,7 +86,7 @@ def figures() -> Iterator[Figure]:
             "GEMINI_API_KEY": "benchmark", "GOOGLE_GEMINI_BASE_URL": gemini,
             "TAVILY_API_KEY": "tvly-benchmark", "TAVILY_BASE_URL": tavily,
         }  # fmt: skip
-        settings = load_settings(env, data_dir=Path(folder))
+        settings = load_settings(env | {"SIGHTLINE_STARTS_PER_MINUTE": "0"}, data_dir=Path(folder))
         yield at_once(MANY, settings, calls=MANY * SECTIONS)
         desk = Application(settings)
         try:

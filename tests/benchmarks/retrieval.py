@@ -76,7 +76,7 @@ def quoted(labelled: Labelled, desk: Application) -> bool:
 def figures() -> Iterator[Figure]:
     asked = questions()
     with tempfile.TemporaryDirectory() as folder:
-        desk = Application(Settings(data_dir=Path(folder)))
+        desk = Application(Settings(data_dir=Path(folder), starts_per_minute=0))
         try:
             recalled = {q.id for q in asked if found(q, desk.library)}
             digested = {q.id for q in asked if quoted(q, desk)}

@@ -46,7 +46,7 @@ def _ended(runs: LocalRunManager, run_id: str) -> Run:
 def figures() -> Iterator[Figure]:
     path = WAIT * ROUNDS
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(data_dir=Path(folder), max_runs_per_owner=0)
+        settings = Settings(data_dir=Path(folder), max_runs_per_owner=0, starts_per_minute=0)
         yield at_once(MANY, settings)
         source = ScriptedSource("web", Outcome(waits=WAIT))
         reasoner = ScriptedReasoner(follow_ups=lambda round_: ("d", "e", "f"))

@@ -100,7 +100,7 @@ class Session:
 
 def figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(data_dir=Path(folder) / "data")
+        settings = Settings(data_dir=Path(folder) / "data", starts_per_minute=0)
         yield at_once(MANY, settings)
         server = Server(settings.data_dir).start()
         source = ScriptedSource("library", HANGS)

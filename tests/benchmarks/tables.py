@@ -74,7 +74,7 @@ def figures() -> Iterator[Figure]:
             "GEMINI_API_KEY": "benchmark", "GOOGLE_GEMINI_BASE_URL": url,
             "SIGHTLINE_MODEL_CONCURRENCY": str(AT_ONCE),
         }  # fmt: skip
-        desk = Application(load_settings(env, data_dir=Path(folder)))
+        desk = Application(load_settings(env | {"SIGHTLINE_STARTS_PER_MINUTE": "0"}, data_dir=Path(folder)))
         try:
             _measured(desk)
             asyncio.run(_bare(url))

@@ -146,7 +146,7 @@ def documents(file: Path) -> Path:
 def desk(folder: Path) -> Iterator[Application]:
     """A desk without any key, whose library holds the documents of a folder."""
     with tempfile.TemporaryDirectory() as data:
-        there = Application(load_settings({}, data_dir=Path(data)))
+        there = Application(load_settings({"SIGHTLINE_STARTS_PER_MINUTE": "0"}, data_dir=Path(data)))
         try:
             there.library.set_sample_enabled(folder == SHIPPED)
             if folder != SHIPPED:
