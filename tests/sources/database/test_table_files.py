@@ -257,3 +257,45 @@ def test_of_an_upload_nothing_but_its_tables_can_be_read(tmp_path: Path) -> None
         backend.read_schema(None, None)
         with pytest.raises(ExecutionError):
             backend.run(sql)
+
+
+def test_merged_cells_hold_their_text_and_two_rows_of_headings_are_joined(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    for row in (
+        ["各地区销售情况", None, None, None, None],
+        ["地区", "第一季度", None, "第二季度", None],
+        [None, "数量", "金额", "数量", "金额"],
+        ["华东", 10, 100.5, 12, 130],
+        ["华南", 20, 200.25, 22, 240],
+    ):
+        sheet.append(row)
+    for area in ("A1:E1", "A2:A3", "B2:C2", "D2:E2"):
+        sheet.merge_cells(area)
+    people = book.create_sheet("员工")
+    for row in (["部门", "姓名"], ["研发部", "张三"], [None, "李四"], ["市场部", "王五"]):
+        people.append(row)
+    people.merge_cells("A2:A3")
+    path = tmp_path / "regions.xlsx"
+    book.save(path)
+    found = became(path)
+    table, rows = found["regions"]
+    assert [c.name for c in table.columns] == ["地区", "第一季度数量", "第一季度金额", "第二季度数量", "第二季度金额"]
+    assert rows[1] == ("华南", 20, 200.25, 22, 240)
+    assert found["员工"][1] == (("研发部", "张三"), ("研发部", "李四"), ("市场部", "王五"))
+
+
+def test_totals_are_beside_the_table_and_not_in_it(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "sales.csv",
+        "门店,城市,金额\n一店,北京,100\n二店,北京,250\n三店,上海,250\n合计,,600\n注：单位为元,,\n",
+    )
+    table, rows = became(path)["sales"]
+    assert [row[2] for row in rows] == [100, 250, 250] and table.rows == 3
+    assert [(row.row, row.kind, row.text) for row in table.set_aside] == [
+        (5, "total", "合计 · 600"),
+        (6, "note", "注：单位为元"),
+    ]
+    assert any("合计 · 600 (5)" in remark for remark in table.remarks("zh"))
