@@ -29,6 +29,14 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".xlsb", ".ods", ".pa
 WORKBOOK_SUFFIXES = (".xlsx", ".xls", ".xlsb", ".ods")
 
 
+_REASON_MESSAGES = {
+    "day or month first": "loaded.day_or_month_first",
+    "different units": "loaded.different_units",
+    "identifier": "loaded.identifier",
+}
+_DATE_MESSAGES = {"dmy": "loaded.dmy", "mdy": "loaded.mdy"}
+
+
 class UnreadableTableError(Exception):
     """A file has no readable tables; `row` is the line of the problem, or 0 if unknown."""
 
@@ -90,12 +98,14 @@ class FileTable(Record):
             lines.append(message("loaded.encoding", language, encoding=self.encoding.upper()))
         if self.header_rows > 1:
             lines.append(message("loaded.two_headers", language, row=self.header))
-        elif self.header != 1:
-            lines.append(message("loaded.header" if self.header else "loaded.no_header", language, row=self.header))
+        elif not self.header:
+            lines.append(message("loaded.no_header", language))
+        elif self.header > 1:
+            lines.append(message("loaded.header", language, row=self.header))
         for column in self.columns:
             name, form = column.name, column.format
             if form.reason:
-                lines.append(message(f"loaded.{form.reason.replace(' ', '_')}", language, column=name))
+                lines.append(message(_REASON_MESSAGES[form.reason], language, column=name))
             if column.type == "text":
                 continue
             if form.decimal_mark == ",":
@@ -103,7 +113,7 @@ class FileTable(Record):
             if form.unit:
                 lines.append(message("loaded.unit", language, column=name, unit=form.unit))
             if form.date_order:
-                lines.append(message(f"loaded.{form.date_order}", language, column=name))
+                lines.append(message(_DATE_MESSAGES[form.date_order], language, column=name))
             if column.missing:
                 lines.append(message("loaded.missing", language, column=name, n=column.missing))
         if self.kept:

@@ -50,8 +50,8 @@ def test_a_table_comes_with_its_heading_and_its_citations() -> None:
 
 def test_the_heading_may_be_one_of_the_answer_itself() -> None:
     cited = answered(Span(kind="heading", text="Fees"), text("| a |\n|---|\n| b |"))
-    assert answer_tables(cited) == [table_of("Fees", (("a",), ("b",)))]
-    assert answer_tables(answered(text("No table here."))) == []
+    assert answer_tables(cited) == (table_of("Fees", (("a",), ("b",))),)
+    assert answer_tables(answered(text("No table here."))) == ()
 
 
 def test_several_tables_in_one_file_are_set_off() -> None:

@@ -92,7 +92,18 @@ def services(tmp_path: Path) -> Iterator[Services]:
 @pytest.mark.slow
 def test_everything_is_there(archive: str) -> None:
     facts = json.loads((HERE / f"{archive}.json").read_text(encoding="utf-8"))
-    assert collect_facts() == facts
+    assert without_new_fields(collect_facts()) == facts
+
+
+NEW_FIELDS = {"format", "missing", "header_rows", "set_aside", "set_aside_count", "short_rows"}  # of tables of files
+
+
+def without_new_fields(value: Any) -> Any:
+    """Return facts without the fields of tables of files that earlier versions did not have."""
+    if isinstance(value, dict):
+        is_table = "heading" in value or "sample" in value
+        return {key: without_new_fields(item) for key, item in value.items() if not (is_table and key in NEW_FIELDS)}
+    return [without_new_fields(item) for item in value] if isinstance(value, list) else value
 
 
 # The keys that version 8 of the report's JSON has under other names: anywhere, and in objects with a certain key.
