@@ -50,7 +50,7 @@ def is_total_word(text: str) -> bool:
 
 
 class RowSorter:
-    """Tells totals and notes from the data of a table, whose rows are given in order.
+    """Separates totals and notes from the data of a table, whose rows are given in order.
 
     `number_columns` are the indices of the columns with numbers, in the form that the database reads.
     """
