@@ -87,6 +87,7 @@ class ColumnFormat(Record):
         missing: number of values that only say that there is none, such as N/A.
         reason: why a column that looks like numbers or dates stays text.
         is_plain: whether the database reads all values as they are written.
+        is_doubtful: whether nothing tells thousands from decimals, as in 1,234 alone.
     """
 
     kind: ValueKind = "text"
@@ -96,6 +97,7 @@ class ColumnFormat(Record):
     missing: int = 0
     reason: TextReason = ""
     is_plain: bool = True
+    is_doubtful: bool = False
 
 
 def detect_format(values: Iterable[str]) -> ColumnFormat:
@@ -186,7 +188,12 @@ def _detect_number(values: Sequence[str]) -> ColumnFormat | None:
     mark: Literal[".", ","] = "." if point else ","
     is_whole = all(mark not in text for text in digits) and not any(match["scale"] for match in numbers)
     kind: ValueKind = "integer" if is_whole and len(numbers) == len(values) else "number"
-    return ColumnFormat(kind=kind, decimal_mark=mark, unit=units.pop() if units else "")
+    marked = [text for text in digits if "." in text or "," in text]
+    is_doubtful = bool(marked) and any(
+        all(re.fullmatch(rf"[1-9]\d{{0,2}}{re.escape(sign)}\d{{3}}", text) for text in marked) for sign in ".,"
+    )
+    unit = units.pop() if units else ""
+    return ColumnFormat(kind=kind, decimal_mark=mark, unit=unit, is_doubtful=is_doubtful)
 
 
 def _unit_of(match: re.Match[str]) -> str:

@@ -110,6 +110,10 @@ class FileTable(Record):
                 continue
             if form.decimal_mark == ",":
                 lines.append(message("loaded.comma", language, column=name))
+            if form.is_doubtful and column.type == "integer":
+                lines.append(message("loaded.as_thousands", language, column=name))
+            elif form.is_doubtful:
+                lines.append(message("loaded.as_decimals", language, column=name))
             if form.unit:
                 lines.append(message("loaded.unit", language, column=name, unit=form.unit))
             if form.date_order:

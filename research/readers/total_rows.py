@@ -80,7 +80,7 @@ class RowSorter:
         return None
 
     def _is_sum(self, figures: Sequence[Decimal | None]) -> bool:
-        """Return True if a figure is the sum of its column, and no figure could be anything else."""
+        """Return True if a figure is the sum of its column, since the last total or of all rows."""
         for sums, count in ((self._group_sums, self._group_count), (self._all_sums, self._row_count)):
             if count and any(
                 figure is not None and _is_near(figure, total, count)

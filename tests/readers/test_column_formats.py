@@ -63,3 +63,18 @@ def test_the_unit_and_the_number_of_missing_values_are_known() -> None:
     form = detect_format(["5 €", "n/a", "7 €"])
     assert (form.unit, form.missing, form.is_plain) == ("EUR", 1, False)
     assert detect_format(["5", "7"]).is_plain
+
+
+@each_row(
+    ("values", "doubtful"),
+    [
+        (["1,234", "5,678"], True),
+        (["1.234", "2.345"], True),
+        (["1,234", "5,678.50"], False),
+        (["1.234", "0.5"], False),
+        (["1,234,567", "8"], False),
+        (["12", "7"], False),
+    ],
+)
+def test_a_mark_that_may_be_of_thousands_or_decimals_is_doubtful(values: list[str], doubtful: bool) -> None:
+    assert detect_format(values).is_doubtful == doubtful
