@@ -2,8 +2,8 @@
 
 `read_document` takes bytes and returns a `Document`, or raises `UnreadableFileError`. Files are
 untrusted, so they are parsed in a child process with limits, by `parse_document`. Text and mark-up
-are read in `research.readers.markup`, packaged formats in `research.readers.formats`. The text
-keeps the file's own characters (no NFKC), so that a quote can be found in the file; only white
+are read in `research.readers.markup`, tables in `tabular_text`, each other format in a module of its
+own. The text keeps the file's own characters (no NFKC), so that a quote can be found in the file; only white
 space from the layout is removed.
 """
 
@@ -38,22 +38,14 @@ from research.readers.drafts import (
     too_deep_error,
     too_long_error,
 )
-from research.readers.formats import (
-    MAX_CELLS,
-    MAX_MEGAPIXELS,
-    MAX_PAGES,
-    MAX_ROWS,
-    MAX_UNPACKED_BYTES,
-    read_csv,
-    read_docx,
-    read_pdf,
-    read_picture,
-    read_tsv,
-    read_xlsx,
-)
 from research.readers.markup import read_html, read_markdown, read_plain_text, web_address
+from research.readers.office_files import MAX_UNPACKED_BYTES
+from research.readers.pdf import MAX_PAGES, read_pdf
+from research.readers.pictures import MAX_MEGAPIXELS, read_picture
 from research.readers.pool import MB, ParserError, ParserFault, ParserPool, ResourceLimits
+from research.readers.tabular_text import MAX_CELLS, MAX_ROWS, read_csv, read_tsv, read_xlsx
 from research.readers.webpages import MAX_ATTRIBUTES, MAX_ELEMENTS
+from research.readers.word import read_docx
 
 MAX_BYTES = 50 * MB
 # Limits of a file; sizes in MB.

@@ -5,6 +5,7 @@ No network access: references in a page are not followed.
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import Any
 from urllib.parse import urlsplit
@@ -38,6 +39,8 @@ from research.readers.webpages import (
     publication_days,
     text_pieces,
 )
+
+logging.getLogger("trafilatura").setLevel(logging.CRITICAL + 1)  # it logs every page without text
 
 
 def web_address(text: str) -> str:

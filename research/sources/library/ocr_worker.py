@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from research.readers.formats import MAX_MEGAPIXELS, PICTURE_FORMATS
+from research.readers.pictures import MAX_MEGAPIXELS, PICTURE_FORMATS
 from research.readers.worker import refuse_connections
 
 if TYPE_CHECKING:

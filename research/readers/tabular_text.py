@@ -1,0 +1,104 @@
+"""Tables as text for the library: a line a row, each cell with the name of its column."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import chain, islice
+from typing import Any
+
+from research.readers.drafts import (
+    MAX_CHARACTERS,
+    FileDraft,
+    TextBlock,
+    UnreadableFileError,
+    decode_text,
+    label_cells,
+    one_line,
+    too_long_error,
+)
+from research.readers.office_files import check_container
+from research.readers.table_layout import LAYOUT_ROWS, find_delimiter, find_headings, join_headings
+
+MAX_ROWS = 100_000
+MAX_CELLS = 10_000_000  # spanned by a spreadsheet, including blank cells
+ROWS_PER_SECTION = 50
+
+
+def _add_rows(draft: FileDraft, rows: Iterable[Sequence[str]], path: tuple[str, ...] = ()) -> None:
+    """Add the rows of a table under a heading path, in sections of `ROWS_PER_SECTION`, labelled
+    with their columns."""
+    rows = iter(rows)
+    first_rows = list(islice(rows, LAYOUT_ROWS))
+    headings = find_headings(first_rows)
+    for row in first_rows[: max(0, headings.first - 1)]:  # a title or a remark above the table
+        if line := label_cells((), row):
+            draft.blocks.append(TextBlock(line, path))
+    header = join_headings(first_rows, headings)
+    names = [one_line(name) for name in header]
+    rows = chain(first_rows[headings.last :], rows)
+    lines: list[str] = []
+    size = 0
+    for row in (row for row in rows if any(map(str.strip, row))):
+        lines.append(label_cells(names, row))
+        size += len(lines[-1])
+        if size > MAX_CHARACTERS:
+            raise too_long_error()
+        if len(lines) > MAX_ROWS:
+            detail = f"The table has more than {MAX_ROWS:,} rows; split it."
+            raise UnreadableFileError("too large", detail, "rows")
+    for start in range(0, len(lines), ROWS_PER_SECTION):
+        part = lines[start : start + ROWS_PER_SECTION]
+        draft.blocks.append(TextBlock("\n".join(part), (*path, f"{start + 1}–{start + len(part)}")))
+    if header and not lines:
+        draft.blocks.append(TextBlock(label_cells((), header), path))
+
+
+def read_csv(data: bytes, suffix: str = ".csv") -> FileDraft:
+    """Read separated values; the separator and the row that names the columns are detected."""
+    text = decode_text(data)
+    delimiter = find_delimiter(text, suffix).mark
+    draft = FileDraft()
+    _add_rows(draft, csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    return draft
+
+
+def read_tsv(data: bytes) -> FileDraft:
+    return read_csv(data, ".tsv")
+
+
+def _format_cell(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float):
+        return format(value, ".15g")
+    if isinstance(value, datetime):
+        return str(value).removesuffix(" 00:00:00")
+    return "" if value is None else str(value)
+
+
+def _sheet_rows(sheet: Any) -> Iterator[list[str]]:
+    """Yield the rows of a worksheet as texts."""
+    # The declared size is not trusted: it would decide how many blank cells are generated.
+    sheet.reset_dimensions()
+    cells = 0
+    for row in sheet.iter_rows(values_only=True):
+        cells += len(row) + 1
+        if cells > MAX_CELLS:
+            detail = f"A sheet of the workbook spans more than {MAX_CELLS:,} cells; split it."
+            raise UnreadableFileError("too large", detail, "cells")
+        yield [_format_cell(value) for value in row]
+
+
+def read_xlsx(data: bytes) -> FileDraft:
+    """Read the stored values of a workbook; each sheet's first filled row names its columns."""
+    import openpyxl
+
+    check_container(data, "workbook")
+    draft = FileDraft()
+    book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
+    for sheet in book.worksheets:
+        _add_rows(draft, _sheet_rows(sheet), (one_line(sheet.title),))
+    return draft
