@@ -67,6 +67,7 @@ from .core.events import UsageRecorded as UsageRecorded
 from .core.events import WritingStarted as WritingStarted
 from .core.i18n import has_message as has_message
 from .core.i18n import message as message
+from .core.reading_notes import describe_reading_note as describe_reading_note
 from .core.records import MAX_QUESTION_CHARS as MAX_QUESTION_CHARS
 from .core.records import Answer as Answer
 from .core.records import Cell as Cell
@@ -95,6 +96,7 @@ from .core.records import Place as Place
 from .core.records import Plan as Plan
 from .core.records import QueryResult as QueryResult
 from .core.records import Readiness as Readiness
+from .core.records import ReadingNote as ReadingNote
 from .core.records import RecordedPlace as RecordedPlace
 from .core.records import Reflection as Reflection
 from .core.records import Remark as Remark
@@ -150,16 +152,17 @@ from .linter.sarif import build_sarif as build_sarif
 from .mcp_server.server import serve_mcp_http as serve_mcp_http
 from .mcp_server.server import serve_mcp_stdio as serve_mcp_stdio
 from .models.prices import prices_as_of as prices_as_of
+from .readers.column_choices import COLUMN_CHOICES as COLUMN_CHOICES
 from .readers.documents import FILE_LIMITS as FILE_LIMITS
 from .readers.documents import PICTURE_SUFFIXES as PICTURE_SUFFIXES
 from .readers.documents import SUFFIXES as SUFFIXES
 from .readers.table_files import detect_tables as detect_tables
-from .readers.table_records import COLUMN_TYPES as COLUMN_TYPES
 from .readers.table_records import TABLE_SUFFIXES as TABLE_SUFFIXES
 from .readers.table_records import TEXT_ENCODINGS as TEXT_ENCODINGS
 from .readers.table_records import Correction as Correction
 from .readers.table_records import FileTable as FileTable
 from .readers.table_records import UnreadableTableError as UnreadableTableError
+from .readers.table_remarks import encoding_label as encoding_label
 from .runtime.comparison import ComparedRun as ComparedRun
 from .runtime.comparison import ComparedSource as ComparedSource
 from .runtime.comparison import Comparison as Comparison

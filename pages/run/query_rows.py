@@ -28,6 +28,7 @@ from research import (
     QueryResult,
     Report,
     RowExport,
+    describe_reading_note,
     export_file_name,
     get_application,
     localise_rows,
@@ -72,6 +73,8 @@ def draw(report: Report) -> None:
             st.info(t("rows.none"))
         if finding.rows and finding.rows.coverage:
             st.caption(f":material/data_check: {coverage_text(finding.rows)}")
+        if finding.rows and finding.rows.reading_notes:
+            _draw_reading_notes(finding.rows)
         if finding.rows and finding.rows.unmatched_filters:
             st.warning(t("rows.missed", what=escape_markdown("; ".join(finding.rows.unmatched_filters), 600)))
         _draw_statement(finding, key, database)
@@ -333,6 +336,19 @@ def coverage_text(query_result: QueryResult) -> str:
             key = "rows.known_part" if coverage.subquery else "rows.known"
             facts.append(t(key, name=name, known=format_number(coverage.known), n=coverage.rows))
     return " · ".join(facts)
+
+
+def _draw_reading_notes(query_result: QueryResult) -> None:
+    """Draw the doubts with which the files of a statement were read, and quietly which totals they leave out."""
+    language = current_language()
+    lines = {
+        note: f"- {escape_markdown(describe_reading_note(note, language), 400)}" for note in query_result.reading_notes
+    }
+    if doubts := [line for note, line in lines.items() if note.kind != "totals"]:
+        st.warning("\n".join(doubts), icon=":material/help:")
+    for note, line in lines.items():
+        if note.kind == "totals":
+            st.caption(f":material/splitscreen_bottom: {line.removeprefix('- ')}")
 
 
 def _row_formats() -> dict[str, ExportFormat]:

@@ -12,6 +12,7 @@ import duckdb
 import openpyxl
 import pytest
 
+from research.core.reading_notes import describe_reading_note
 from research.readers.table_files import detect_tables, load_tables
 from research.readers.table_records import Correction, FileTable, UnreadableTableError
 from research.sources.database.duckdb import DuckDB
@@ -79,7 +80,10 @@ def test_a_value_that_is_none_of_its_type_is_never_lost(tmp_path: Path) -> None:
     path = written(tmp_path, "late.csv", "a,b,d\n" + "1,2,2024-01-01\n" * 3000 + "1.5,4,x\nx,5,\n")
     table, rows = became(path)["late"]
     assert [c.type for c in table.columns] == ["text", "integer", "text"]
-    assert table.kept == ("a", "d")
+    assert [(note.kind, note.column, note.examples) for note in table.notes] == [
+        ("mixed", "a", ("1.5", "x")),
+        ("mixed", "d", ("x",)),
+    ]
     database = open_database(path.with_name("made.duckdb"), includes_samples=False)
     last = database.run(database.check("SELECT a, b, d FROM late WHERE b > 2 ORDER BY b")).rows
     assert last == (("1.5", 4, "x"), ("x", 5, None))
@@ -298,4 +302,5 @@ def test_totals_are_beside_the_table_and_not_in_it(tmp_path: Path) -> None:
         (5, "total", "合计 · 600"),
         (6, "note", "注：单位为元"),
     ]
-    assert any("合计 · 600 (5)" in remark for remark in table.remarks("zh"))
+    assert table.summary("zh").endswith("1 行合计不计入数据，1 行注释不计入数据")
+    assert describe_reading_note(table.notes[0], "zh") == "sales 有 1 行合计不计入数据：合计 · 600 (5)。"
