@@ -214,7 +214,7 @@ from .tables.formatting import format_cell as format_cell
 from .tables.formatting import format_cell_in_column as format_cell_in_column
 from .tables.formatting import format_column_heading as format_column_heading
 from .tables.formatting import reading_quotes as reading_quotes
-from .tables.row_import import rows_from_csv as rows_from_csv
+from .tables.row_import import rows_from_file as rows_from_file
 from .tables.row_import import rows_from_lines as rows_from_lines
 from .tables.row_import import rows_from_report as rows_from_report
 from .tables.spec import TableSpecError as TableSpecError

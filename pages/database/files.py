@@ -11,13 +11,14 @@ from typing import Any
 import streamlit as st
 
 import research
-from pages.database import reading
+from pages.database import correction_forms
 from pages.run.query_rows import DATABASE_WIDGET_KEY
 from pages.shared import errors
 from pages.shared.background import run_with_progress
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import current_language, format_number, t
 from pages.shared.login import current_owner
+from pages.shared.table_reading import draw_reading
 from research import TABLE_SUFFIXES, Correction, FileTable, UnreadableTableError, Upload
 
 MAX_FILE_MEGABYTES = 200  # limit of the page; the command line accepts larger files
@@ -63,13 +64,17 @@ def _draw_detected_tables(uploaded_files: list[Any], folder: Path) -> None:
         except UnreadableTableError as error:
             st.error(escape_markdown(error.message_in(current_language())))
             correction = corrections.get("", Correction())
-            if changed := reading.draw_text_correction(file.name, correction, f"{n}_{_correction_key(correction)}"):
+            if changed := correction_forms.draw_text_correction(
+                file.name, correction, f"{n}_{_correction_key(correction)}"
+            ):
                 given[""] = changed
         else:
             for k, table in enumerate(detected):
                 sheet = f" · {escape_markdown(table.sheet, 60)}" if table.sheet else ""
                 st.markdown(f"**{escape_markdown(table.file, 80)}**{sheet}")
-                if changed := reading.draw_reading(table, f"{n}_{k}_{_correction_key(table.correction)}"):
+                key = f"{n}_{k}_{_correction_key(table.correction)}"
+                draw_reading(table, key)
+                if changed := correction_forms.draw_change(table, key):
                     given[table.sheet] = changed
             sources.append((path, detected))
         if given:
@@ -109,13 +114,14 @@ def _correction_key(correction: Correction) -> str:
 
 
 def _draw_upload(upload: Upload) -> None:
-    with st.container(border=True, key=f"upload_{upload.id}"):
+    with st.container(border=True, gap="small", key=f"upload_{upload.id}"):
         for index, table in enumerate(upload.tables):
-            columns = ", ".join(f"{escape_markdown(c.name, 60)} {t(f'type.{c.type}')}" for c in table.columns)
+            columns = t("mark.list").join(f"{escape_markdown(c.name, 60)} {t(f'type.{c.type}')}" for c in table.columns)
             st.markdown(f"**{escape_markdown(table.name)}** · {t('rows.found', n=format_number(table.rows or 0))}")
             st.caption(f"{escape_markdown(table.file, 80)} — {columns}")
             key = f"{upload.id}_{index}_{_correction_key(table.correction)}"
-            if correction := reading.draw_reading(table, key, can_change=bool(upload.files)):
+            draw_reading(table, key)
+            if upload.files and (correction := correction_forms.draw_change(table, key)):
                 _read_again(upload, index, correction)
         if not upload.files:
             st.caption(t("files.not_kept"))

@@ -20,6 +20,7 @@ from pages.shared.escaping import escape_markdown, web_url
 from pages.shared.localization import current_language, format_duration, format_number, language_params, t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
+from pages.shared.table_reading import draw_doubts
 from research import (
     EXPORT_FORMATS,
     ExportFormat,
@@ -340,15 +341,11 @@ def coverage_text(query_result: QueryResult) -> str:
 
 def _draw_reading_notes(query_result: QueryResult) -> None:
     """Draw the doubts with which the files of a statement were read, and quietly which totals they leave out."""
-    language = current_language()
-    lines = {
-        note: f"- {escape_markdown(describe_reading_note(note, language), 400)}" for note in query_result.reading_notes
-    }
-    if doubts := [line for note, line in lines.items() if note.kind != "totals"]:
-        st.warning("\n".join(doubts), icon=":material/help:")
-    for note, line in lines.items():
+    draw_doubts(query_result.reading_notes)
+    for note in query_result.reading_notes:
         if note.kind == "totals":
-            st.caption(f":material/splitscreen_bottom: {line.removeprefix('- ')}")
+            line = escape_markdown(describe_reading_note(note, current_language()), 400)
+            st.caption(f":material/splitscreen_bottom: {line}")
 
 
 def _row_formats() -> dict[str, ExportFormat]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import research
 from research.cli.exit_codes import EXIT_ANSWERED, EXIT_FAILED, EXIT_NOTHING_FOUND, EXIT_USAGE, CommandError
 from research.cli.options import add_json_option
-from research.cli.terminal import clean_line, escape_json, print_message, print_output, terminal_language
+from research.cli.terminal import clean_line, escape_json, print_message, print_output, print_reading, terminal_language
 
 if TYPE_CHECKING:
     from research import Correction, DatabaseAnswer, FileTable, ReadingNote, Upload
@@ -249,9 +249,7 @@ def _load_files(args: argparse.Namespace, *, is_output: bool) -> Upload:
             "loaded.table", language, table=table.name, rows=table.rows or 0, file=table.file, columns=columns
         )
         (print_output if is_output else _print_note)(clean_line(line) + "\n")
-        _print_note(f"  {clean_line(table.summary(language))}\n")
-        for note in table.notes:
-            _print_note(f"  {clean_line(research.describe_reading_note(note, language))}\n")
+        print_reading(table)
     return upload
 
 

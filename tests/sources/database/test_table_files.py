@@ -98,6 +98,60 @@ def test_what_was_recognised_can_be_corrected(tmp_path: Path) -> None:
     assert rows == ((1.0, "2"),)
 
 
+def test_values_that_are_not_of_a_chosen_type_are_left_out_and_counted(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "x,price,day\n" + "1,2.5,03/04/2024\n" * 117 + "1,ca. 2,soon\n" * 3)
+    chosen = Correction(columns={"price": ("", "number"), "day": ("", "date-mdy")})
+    table, rows = became(path, {"": chosen})["a"]
+    assert [describe_reading_note(note, "en") for note in table.notes] == [
+        "3 of 120 values of price could not be read as numbers and were left out: ca. 2.",
+        "3 of 120 values of day could not be read as dates and were left out: soon.",
+    ]
+    assert rows[0][1:] == (2.5, "2024-03-04") and rows[-1][1:] == (None, None)
+    assert table.correction == chosen
+
+
+def test_a_chosen_type_of_a_typed_file_leaves_values_out_too(tmp_path: Path) -> None:
+    lines = [f'{{"n": "{n}"}}\n' for n in (1, 2, 3, "x")]
+    path = written(tmp_path, "a.jsonl", "".join(lines))
+    table, rows = became(path, {"": Correction(columns={"n": ("", "integer")})})["a"]
+    assert rows == ((1,), (2,), (3,), (None,))
+    assert [(note.kind, note.count, note.total) for note in table.notes] == [("left out", 1, 4)]
+
+
+def test_rows_of_totals_stay_in_the_data_if_that_is_chosen(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "city,n\nA,1\nB,2\nTotal,3\n")
+    table, rows = became(path, {"": Correction(keep_totals=True)})["a"]
+    assert rows == (("A", 1), ("B", 2), ("Total", 3)) and not table.notes
+
+
+def test_an_upload_is_read_again_with_its_choices_and_keeps_its_name(tmp_path: Path) -> None:
+    store = UploadStore(tmp_path / "tables")
+    first = written(tmp_path, "a.csv", "city,n\nA,1\nB,2\nTotal,3\n")
+    second = written(tmp_path, "b.csv", "x\n1\n")
+    upload = store.add("ann", [(file, detect_tables(file)) for file in (first, second)])
+    for file in (first, second):
+        file.unlink()
+    changed = store.read_again("ann", upload.id, {0: Correction(keep_totals=True)})
+    assert changed is not None and (changed.id, changed.revision, changed.tables[0].rows) == (upload.id, 1, 3)
+    changed = store.read_again("ann", upload.id, {1: Correction(header=0)})
+    assert changed is not None and [table.rows for table in changed.tables] == [3, 2]
+    assert store.get("ann", upload.id) == changed
+    with pytest.raises(UnreadableTableError):
+        store.read_again("ann", upload.id, {0: Correction(encoding="utf-16")})
+    assert store.get("ann", upload.id) == changed
+    assert store.read_again("bob", upload.id, {}) is None
+    assert store.remove("ann", upload.id) and not list((tmp_path / "tables").rglob("*.*"))
+
+
+def test_a_long_name_of_a_file_keeps_its_suffix(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.worksheets[0].append(["a", "b"])
+    book.worksheets[0].append([1, 2])
+    book.save(tmp_path / "x.xlsx")
+    (table,) = detect_tables(tmp_path / "x.xlsx", f"{'long' * 30}.xlsx")
+    assert table.file.endswith("lon.xlsx") and len(table.file) == 60
+
+
 def test_every_sheet_is_a_table_and_a_formula_is_its_value(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     book.active.append(["日期", "金额", "件", "有"])

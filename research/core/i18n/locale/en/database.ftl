@@ -237,9 +237,7 @@ files-set_aside =
         [one] 1 row set aside
        *[other] { $n } rows set aside
     }
-files-row = Row
-files-row_kind = Kind
-files-row_text = Text
+files-row = Row { $n }, { $kind }: { $text }
 files-row_total = total
 files-row_note = note
 files-row_width = too long

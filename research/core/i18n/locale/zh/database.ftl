@@ -170,9 +170,7 @@ files-choice = 文件：{ $names }
 files-change = 更改读取方式
 files-set_aside =
     { $n } 行不计入数据
-files-row = 行号
-files-row_kind = 类别
-files-row_text = 内容
+files-row = 第 { $n } 行，{ $kind }：{ $text }
 files-row_total = 合计
 files-row_note = 注释
 files-row_width = 过长

@@ -1,4 +1,4 @@
-"""How a table was read from a file: one line of decisions, the doubts, and a form to change the decisions."""
+"""Forms that change how a table is read from a file."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.shared.escaping import escape_markdown
-from pages.shared.localization import current_language, format_number, t
+from pages.shared.localization import t
 from research import (
     TEXT_ENCODINGS,
     Correction,
     FileTable,
-    describe_reading_note,
     encoding_label,
 )
 
@@ -41,23 +39,6 @@ _OWN_TYPE_KEYS = {
     "datetime": "type.datetime",
     "boolean": "type.boolean",
 }
-_ROW_KIND_KEYS = {"total": "files.row_total", "note": "files.row_note", "width": "files.row_width"}
-
-
-def draw_reading(table: FileTable, key: str, *, can_change: bool = True) -> Correction | None:
-    """Draw how a table was read. Return the correction that was just given, None if there was none."""
-    correction = None
-    st.caption(escape_markdown(table.summary(current_language()), 600))
-    doubts = [note for note in table.notes if note.kind != "totals"]
-    if doubts:
-        lines = [f"- {escape_markdown(describe_reading_note(note, current_language()), 400)}" for note in doubts]
-        st.warning("\n".join(lines), icon=":material/help:")
-    with st.container(horizontal=True, gap="small", key=f"reading_{key}"):
-        if can_change:
-            correction = _draw_change(table, key)
-        if table.set_aside:
-            _draw_rows_set_aside(table, key)
-    return correction
 
 
 def draw_text_correction(file_name: str, correction: Correction, key: str) -> Correction | None:
@@ -73,28 +54,15 @@ def draw_text_correction(file_name: str, correction: Correction, key: str) -> Co
     return correction.model_copy(update=update) if submitted else None
 
 
-def _draw_rows_set_aside(table: FileTable, key: str) -> None:
-    label = t("files.set_aside", n=format_number(table.set_aside_count))
-    with st.popover(label, icon=":material/splitscreen_bottom:", type="tertiary", key=f"aside_{key}"):
-        rows = [(row.row, t(_ROW_KIND_KEYS[row.kind]), row.text) for row in table.set_aside]
-        st.dataframe(
-            pd.DataFrame(rows, columns=["row", "kind", "text"]),
-            hide_index=True,
-            alt=label,
-            column_config={
-                "row": st.column_config.NumberColumn(t("files.row"), format="%d", width="small"),
-                "kind": st.column_config.TextColumn(t("files.row_kind"), width="small"),
-                "text": st.column_config.TextColumn(t("files.row_text"), width="large"),
-            },
-        )
+def draw_change(table: FileTable, key: str) -> Correction | None:
+    """Draw the form that changes how a table is read.
 
-
-def _draw_change(table: FileTable, key: str) -> Correction | None:
-    """Draw the form that changes how a table is read."""
+    Return the correction that was just given, None if there was none.
+    """
     suffix = Path(table.file).suffix.lower()
     update: dict[str, Any] = {}
     with (
-        st.popover(t("files.change"), icon=":material/tune:", type="tertiary", key=f"change_{key}"),
+        st.expander(t("files.change"), icon=":material/tune:", key=f"change_{key}"),
         st.form(f"change_form_{key}", border=False),
     ):
         with st.container(horizontal=True, vertical_alignment="bottom"):
