@@ -156,13 +156,13 @@ from .readers.column_choices import COLUMN_CHOICES as COLUMN_CHOICES
 from .readers.documents import FILE_LIMITS as FILE_LIMITS
 from .readers.documents import PICTURE_SUFFIXES as PICTURE_SUFFIXES
 from .readers.documents import SUFFIXES as SUFFIXES
+from .readers.reading_summary import encoding_label as encoding_label
 from .readers.table_files import detect_tables as detect_tables
 from .readers.table_records import TABLE_SUFFIXES as TABLE_SUFFIXES
 from .readers.table_records import TEXT_ENCODINGS as TEXT_ENCODINGS
 from .readers.table_records import Correction as Correction
 from .readers.table_records import FileTable as FileTable
 from .readers.table_records import UnreadableTableError as UnreadableTableError
-from .readers.table_remarks import encoding_label as encoding_label
 from .runtime.comparison import ComparedRun as ComparedRun
 from .runtime.comparison import ComparedSource as ComparedSource
 from .runtime.comparison import Comparison as Comparison

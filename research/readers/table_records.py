@@ -104,14 +104,14 @@ class FileTable(Record):
 
     def summary(self, language: Language) -> str:
         """Return one line on how the file was read: delimiter, encoding, headings, forms of columns."""
-        from research.readers.table_remarks import describe_reading
+        from research.readers.reading_summary import describe_reading
 
         return describe_reading(self, language)
 
     @property
     def notes(self) -> tuple[ReadingNote, ...]:
         """The doubts with which the file was read, and the rows that are not in the data."""
-        from research.readers.table_remarks import find_notes
+        from research.readers.reading_summary import find_notes
 
         return find_notes(self)
 
