@@ -81,8 +81,11 @@ class UploadStore:
         make_private_folder(folder)
         contents = [(_hash_file(path), [table.model_dump_json() for table in tables]) for path, tables in sources]
         upload_id = fingerprint(repr(contents))
-        if existing := self.get(owner, upload_id):
-            return existing
+        corrections = [table.correction for _, tables in sources for table in tables]
+        while existing := self.get(owner, upload_id):
+            if [table.correction for table in existing.tables] == corrections:
+                return existing
+            upload_id = fingerprint(upload_id)  # that one was read again in another way
         tables = load_tables(sources, self.path(owner, upload_id), report_progress)
         files = []
         for index, (path, own_tables) in enumerate(sources):

@@ -129,8 +129,7 @@ def test_an_upload_is_read_again_with_its_choices_and_keeps_its_name(tmp_path: P
     first = written(tmp_path, "a.csv", "city,n\nA,1\nB,2\nTotal,3\n")
     second = written(tmp_path, "b.csv", "x\n1\n")
     upload = store.add("ann", [(file, detect_tables(file)) for file in (first, second)])
-    for file in (first, second):
-        file.unlink()
+    same = [(file, detect_tables(file)) for file in (first, second)]
     changed = store.read_again("ann", upload.id, {0: Correction(keep_totals=True)})
     assert changed is not None and (changed.id, changed.revision, changed.tables[0].rows) == (upload.id, 1, 3)
     changed = store.read_again("ann", upload.id, {1: Correction(header=0)})
@@ -140,6 +139,9 @@ def test_an_upload_is_read_again_with_its_choices_and_keeps_its_name(tmp_path: P
         store.read_again("ann", upload.id, {0: Correction(encoding="utf-16")})
     assert store.get("ann", upload.id) == changed
     assert store.read_again("bob", upload.id, {}) is None
+    other = store.add("ann", same)  # the files as they are detected
+    assert other.id != upload.id and other.tables[0].rows == 2 and store.add("ann", same) == other
+    store.remove("ann", other.id)
     assert store.remove("ann", upload.id) and not list((tmp_path / "tables").rglob("*.*"))
 
 
