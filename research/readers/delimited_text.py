@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-from research.readers.table_layout import find_delimiter
+from research.readers.delimiters import find_delimiter
 from research.readers.table_records import SAMPLE_ROWS, UnreadableTableError
 from research.readers.text_encoding import detect_encoding
 

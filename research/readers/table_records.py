@@ -9,6 +9,8 @@ from pydantic import Field
 
 from research.core.records import Language, Record
 from research.readers.column_formats import ColumnFormat
+from research.readers.table_areas import TableArea
+from research.readers.table_remarks import TableRemark
 from research.readers.total_rows import SetAsideRow
 
 FileColumnType = Literal["text", "integer", "number", "date", "datetime", "boolean"]
@@ -18,8 +20,8 @@ TextEncoding = Literal[
 ]  # fmt: skip
 TEXT_ENCODINGS: tuple[TextEncoding, ...] = get_args(TextEncoding)
 UnreadableReason = Literal[
-    "kind", "size", "rows", "columns", "empty", "encoding", "ragged", "broken", "value", "extent",
-    "unpacked", "time", "memory", "busy", "start",
+    "kind", "size", "rows", "columns", "empty", "encoding", "broken", "value", "extent",
+    "unpacked", "time", "memory", "busy", "start", "uncalculated",
 ]  # fmt: skip
 MAX_ROWS = 20_000_000  # per table
 MAX_COLUMNS = 500
@@ -33,6 +35,12 @@ _REASON_MESSAGES = {
     "day or month first": "loaded.day_or_month_first",
     "different units": "loaded.different_units",
     "identifier": "loaded.identifier",
+    "names": "loaded.names",
+    "thousands or decimals": "loaded.thousands_or_decimals",
+    "two-digit years": "loaded.two_digit_years",
+    "shortened": "loaded.shortened",
+    "other values": "loaded.other_values",
+    "metres or millions": "loaded.metres_or_millions",
 }
 _DATE_MESSAGES = {"dmy": "loaded.dmy", "mdy": "loaded.mdy"}
 
@@ -71,7 +79,8 @@ class FileTable(Record):
     `header` is the number of the heading row, from 1, or 0 for none; of `header_rows` rows, the last. `kept` names the columns that
     stayed text because some of their values are not of the detected type. `set_aside` are the first
     of the `set_aside_count` rows that are no data, such as totals. `short_rows` have fewer cells than the
-    table has columns; what is missing is empty.
+    table has columns; what is missing is empty. A sheet or text file with several tables has an `area` for
+    each; all but the first have it in `sheet` too, as in Sheet1!A8:C12. `notices` are further remarks.
     """
 
     name: str
@@ -88,6 +97,13 @@ class FileTable(Record):
     set_aside: tuple[SetAsideRow, ...] = ()
     set_aside_count: int = 0
     short_rows: int = 0
+    area: TableArea = TableArea()
+    notices: tuple[TableRemark, ...] = ()
+
+    @property
+    def sheet_name(self) -> str:
+        """Return the name of the sheet without the area."""
+        return self.sheet.removesuffix(self.area.reference).removesuffix("!") if self.area != TableArea() else self.sheet
 
     def remarks(self, language: Language) -> list[str]:
         """Return how the file was read where that is not a matter of course, one line each."""
@@ -105,16 +121,24 @@ class FileTable(Record):
         for column in self.columns:
             name, form = column.name, column.format
             if form.reason:
-                lines.append(message(_REASON_MESSAGES[form.reason], language, column=name))
+                lines.append(message(_REASON_MESSAGES[form.reason], language, column=name, example=form.example))
             if column.type == "text":
                 continue
+            if form.is_scaled:
+                lines.append(message("loaded.scaled", language, column=name))
+            if form.is_compact:
+                lines.append(message("loaded.compact", language, column=name))
+            if form.serials:
+                lines.append(message("loaded.serials", language, column=name, n=form.serials))
             if form.decimal_mark == ",":
                 lines.append(message("loaded.comma", language, column=name))
             if form.is_doubtful and column.type == "integer":
                 lines.append(message("loaded.as_thousands", language, column=name))
             elif form.is_doubtful:
                 lines.append(message("loaded.as_decimals", language, column=name))
-            if form.unit:
+            if form.unit and column.type == "datetime":
+                lines.append(message("loaded.zone", language, column=name, zone=form.unit))
+            elif form.unit:
                 lines.append(message("loaded.unit", language, column=name, unit=form.unit))
             if form.date_order:
                 lines.append(message(_DATE_MESSAGES[form.date_order], language, column=name))
@@ -127,6 +151,7 @@ class FileTable(Record):
         if self.set_aside_count:
             texts = "; ".join(f"{row.text} ({row.row})" for row in self.set_aside[:5])
             lines.append(message("loaded.set_aside", language, n=self.set_aside_count, rows=texts))
+        lines.extend(notice.message_in(language) for notice in self.notices)
         return lines
 
 
@@ -141,7 +166,7 @@ class Correction(Record):
     name: str = ""
     header: int | None = None
     encoding: TextEncoding | Literal[""] = ""
-    delimiter: Literal["", ",", ";", "\t", "|"] = ""
+    delimiter: Literal["", ",", ";", "\t", "|", " "] = ""
     columns: dict[str, tuple[str, FileColumnType | Literal[""]]] = Field(default_factory=dict)
 
 

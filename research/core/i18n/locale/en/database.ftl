@@ -124,8 +124,6 @@ unreadable-rows = { $file } has more than 20 million rows.
 unreadable-columns = { $file } has more than 500 columns.
 unreadable-empty = { $file } has no rows.
 unreadable-encoding = { $file } is in an encoding that cannot be told. Choose it, or save the file as UTF-8.
-unreadable-ragged =
-    Line { $row } of { $file } has more or fewer values than the others.
 unreadable-broken = { $file } is damaged or not what its extension says.
 unreadable-broken_at = { $file } cannot be read from line { $row } on: is a quotation mark unclosed?
 unreadable-extent = { $file } has cells far away from its table, with millions of empty ones in between. Delete them, save the file anew and try again.
@@ -134,10 +132,11 @@ unreadable-time = Reading { $file } takes longer than a file of its size may tak
 unreadable-memory = Reading { $file } takes more memory than a file of its size may take. It may be damaged or built to stop programs: save it anew, or as CSV.
 unreadable-busy = Too many files are being read at once. Try { $file } again in a minute.
 unreadable-start = { $file } was not read: the process that reads files cannot be started on this machine.
+unreadable-uncalculated = { $file } holds only formulas without stored results: open and save it in a program that calculates.
 unreadable-value = { $file } has values that do not fit their column's detected type.
 loaded-table = { $table } ({ $rows } rows) from { $file }: { $columns }
 loaded-encoding = Read as { $encoding }.
-loaded-header = The headings are in row { $row }; what is above them is no data.
+loaded-header = The headings are in row { $row }.
 loaded-two_headers = The headings of rows above each other, up to row { $row }, are joined.
 loaded-no_header = No row of headings was recognised.
 loaded-comma = { $column }: numbers with a decimal comma.
@@ -150,6 +149,89 @@ loaded-missing = { $column }: { $n } values such as N/A or - are empty.
 loaded-day_or_month_first = { $column } stays text: nothing tells whether the day or the month comes first.
 loaded-different_units = { $column } stays text: its values have different units.
 loaded-identifier = { $column } stays text: as numbers, its identifiers would lose digits.
+loaded-names = { $column } stays text: its values name something and are no amounts.
+loaded-thousands_or_decimals = { $column } stays text: nothing tells whether its points and commas mean thousands or decimals.
+loaded-two_digit_years = { $column } stays text: its dates have years of two digits, so that day, month and year cannot be told apart.
+loaded-shortened = { $column } stays text: values such as { $example } are identifiers that a spreadsheet program shortened; their last digits are lost.
+loaded-other_values = { $column } stays text: nearly all of its values are numbers or dates, but some are not, such as { $example }.
+loaded-metres_or_millions = { $column } stays text: nothing tells whether m means million or metre.
+loaded-scaled = { $column }: numbers such as 3.2万 or 1.5k are multiplied out.
+loaded-compact = { $column }: read as dates, such as 20240305.
+loaded-serials =
+    { $n ->
+        [one] { $column }: 1 number among the dates is read as the day with this serial number.
+       *[other] { $column }: { $n } numbers among the dates are read as the days with these serial numbers.
+    }
+loaded-zone = { $column }: times of the time zone { $zone }.
+loaded-area = One of { $n } tables, which blank rows or columns separate: { $text }.
+loaded-above = Above the headings: { $text }
+loaded-words = Row of headings, or data? There are only words below it: { $text }.
+loaded-row_names = The headings are one fewer than the columns: the first column holds names of rows.
+loaded-repeated = Headings that occur more than once are numbered: { $text }.
+loaded-unnamed = Columns without a heading: { $text }.
+loaded-blank_rows = After a blank row, row { $text } may be the headings of another table; it is read as data.
+loaded-blank_labels = { $text }: blank cells may stand for the value above them; they are empty here.
+loaded-unsummed =
+    { $n ->
+        [one] 1 row is named like a total or average but its figures do not show it; it counts as data: { $text }.
+       *[other] { $n } rows are named like totals or averages but their figures do not show it; they count as data: { $text }.
+    }
+loaded-unlabelled =
+    { $n ->
+        [one] 1 row has no label and counts as data: { $text }.
+       *[other] { $n } rows have no label and count as data: { $text }.
+    }
+loaded-total_columns = A total of other columns, which must not be added to them: { $text }.
+loaded-of_which =
+    { $n ->
+        [one] 1 row is a part of another row, so that sums count it twice: { $text }.
+       *[other] { $n } rows are parts of other rows, so that sums count them twice: { $text }.
+    }
+loaded-indented =
+    { $n ->
+        [one] 1 row is indented, so that it may be a part of the row above and count twice in sums: { $text }.
+       *[other] { $n } rows are indented, so that they may be parts of rows above and count twice in sums: { $text }.
+    }
+loaded-parts =
+    { $n ->
+        [one] 1 row has the sums of rows beside it and counts as data, so that sums may count twice: { $text }.
+       *[other] { $n } rows have the sums of rows beside them and count as data, so that sums may count twice: { $text }.
+    }
+loaded-label_rows =
+    { $n ->
+        [one] 1 row has only a label, as headings of groups do; it is in the data: { $text }.
+       *[other] { $n } rows have only a label, as headings of groups do; they are in the data: { $text }.
+    }
+loaded-hidden_sheet = The sheet { $text } is hidden in the workbook.
+loaded-hidden_rows =
+    { $n ->
+        [one] 1 row that is hidden in the workbook is included.
+       *[other] { $n } rows that are hidden in the workbook are included.
+    }
+loaded-hidden_columns = Columns that are hidden in the workbook are included: { $text }.
+loaded-filtered =
+    { $n ->
+        [one] The sheet is filtered; 1 row that the filter hides is included.
+       *[other] The sheet is filtered; { $n } rows that the filter hides are included.
+    }
+loaded-uncalculated =
+    { $n ->
+        [one] 1 formula has no stored result and is empty here: open and save the file in a program that calculates.
+       *[other] { $n } formulas have no stored results and are empty here: open and save the file in a program that calculates.
+    }
+loaded-errors =
+    { $n ->
+        [one] 1 cell of the sheet holds an error, such as #N/A, and is empty here.
+       *[other] { $n } cells of the sheet hold errors, such as #N/A, and are empty here.
+    }
+loaded-percent = Shown in percent in the workbook; 0.125 means 12.5 %: { $text }.
+loaded-sentinel = The only negative number may be a code for a missing value, such as -999: { $text }.
+loaded-one_column = Read as one column, although most rows have marks that may separate values.
+loaded-skipped_sheets =
+    { $n ->
+        [one] 1 further sheet of the workbook is not read.
+       *[other] { $n } further sheets of the workbook are not read.
+    }
 loaded-short =
     { $n ->
         [one] 1 row ends early; what is missing is empty.
