@@ -104,6 +104,9 @@ class StyleHints(NamedTuple):
     delimiter: str = ","
 
 
+NO_HINTS = StyleHints()
+
+
 def find_hints(columns: Iterable[Sequence[str]], delimiter: str = ",") -> StyleHints:
     """Return the style of the columns that leave no doubt."""
     marks, orders = set[str](), set[DateOrder]()
@@ -128,7 +131,7 @@ def _present(values: Iterable[str]) -> list[str]:
     return [text for text in filled if text and text.casefold() not in MISSING_WORDS]
 
 
-def detect_format(values: Iterable[str], hints: StyleHints = StyleHints(), heading: str = "") -> ColumnFormat:
+def detect_format(values: Iterable[str], hints: StyleHints = NO_HINTS, heading: str = "") -> ColumnFormat:
     """Return the form of the values of a column, of which blank ones do not count."""
     listed = list(values)
     filled_count = sum(1 for value in listed if value.strip())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -50,7 +50,11 @@ def read_rows(path: Path, encoding: str, delimiter: str, file: str) -> Iterator[
     number = 0
     try:
         with path.open(encoding=encoding, newline="") as opened:
-            for row in csv.reader(_read_lines(opened, file), delimiter=delimiter, strict=True):
+            lines = _read_lines(opened, file)
+            first = list(islice(lines, SAMPLE_ROWS))
+            skips_spaces = delimiter == "|" or (any(f'{delimiter} "' in line for line in first) and delimiter != " ")
+            reader = csv.reader(chain(first, lines), delimiter=delimiter, strict=True, skipinitialspace=skips_spaces)
+            for row in reader:
                 number += 1
                 yield row
     except csv.Error:

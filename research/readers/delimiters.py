@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 DELIMITERS = (",", ";", "\t", "|")
+RARE_DELIMITERS = ("，", "^", "~", "\x01")  # where no other one splits the rows alike
 LAYOUT_ROWS = 200  # rows by which the delimiter and the headings are judged
 MIN_SPACED_ROWS = 3  # that spaces must split alike, to be a delimiter
 _SEP_LINE = re.compile(r'"?sep=(.)"?\r?\n?', re.IGNORECASE)  # Excel's own line before the table
@@ -34,8 +35,10 @@ def find_delimiter(text: str, suffix: str) -> Delimiter:
     lines = text.splitlines(keepends=True)[: 4 * LAYOUT_ROWS]
     scores = {mark: _consistency(_split(lines, mark)) for mark in DELIMITERS}
     best = max(DELIMITERS, key=lambda mark: (scores[mark], mark == usual))
-    if scores[best] <= (0.5, 0) and _is_spaced(_split(lines, " ")):
-        return Delimiter(" ")
+    if scores[best] <= (0.5, 0):
+        rare = next((mark for mark in RARE_DELIMITERS if _consistency(_split(lines, mark))[0] == 1), "")
+        if rare or _is_spaced(_split(lines, " ")):
+            return Delimiter(rare or " ")
     return Delimiter(best)
 
 

@@ -20,6 +20,7 @@ _MIN_BLANK_LABELS = 2
 
 def describe_layout(
     rows: Sequence[Sequence[str]],
+    rows_above: Sequence[Sequence[str]],
     found: Headings,
     headings: Sequence[str],
     values: Sequence[Sequence[str]],
@@ -29,12 +30,20 @@ def describe_layout(
 ) -> list[TableRemark]:
     """Return the remarks on the headings of a table and on what stands above them.
 
-    `values` are the cells of the columns below the headings, `is_certain` is False for headings that may be data.
+    `rows_above` stand above the area of the table, `values` are the cells of the columns below the headings, `is_certain` is False for headings that may be data.
     """
     remarks = []
-    above = [" ".join(cell.split()) for row in rows[: max(0, found.first - 1)] for cell in row if cell.strip()]
+    above = [
+        " ".join(cell.split())
+        for row in (*rows_above, *rows[: max(0, found.first - 1)])
+        for cell in row
+        if cell.strip()
+    ]
+    above = [text for text in above if not text.lower().startswith("sep=")]
     if above:
-        remarks.append(TableRemark(kind="above", text=" · ".join(dict.fromkeys(above))[:MAX_TEXT_CHARS], count=len(above)))
+        remarks.append(
+            TableRemark(kind="above", text=" · ".join(dict.fromkeys(above))[:MAX_TEXT_CHARS], count=len(above))
+        )
     if not is_certain:
         remarks.append(TableRemark(kind="words", text=", ".join(filter(None, headings))[:MAX_TEXT_CHARS], count=1))
     if has_row_names:
@@ -85,7 +94,12 @@ def _has_missing_code(cells: Sequence[str]) -> bool:
 
 def _continues_labels(columns: Sequence[FileColumn], values: Sequence[Sequence[str]]) -> bool:
     """Return True if blanks in the first column may repeat the label above them: the second column has no blanks."""
-    if len(columns) < 3 or len(values[0]) < 3 or not values[0][0].strip() or columns[0].type not in ("text", "integer", "date"):
+    if (
+        len(columns) < 3
+        or len(values[0]) < 3
+        or not values[0][0].strip()
+        or columns[0].type not in ("text", "integer", "date")
+    ):
         return False
     blanks = [n for n, cell in enumerate(values[0]) if not cell.strip()]
     is_second_full = all(cell.strip() for cell in values[1])

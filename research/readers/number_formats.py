@@ -15,13 +15,30 @@ _HAN_SCALES = {
 }  # fmt: skip
 _LETTER_SCALES = {
     "k": 3, "thousand": 3, "tsd": 3, "tsd.": 3, "m": 6, "mn": 6, "mm": 6, "mio": 6, "mio.": 6, "million": 6,
-    "b": 9, "bn": 9, "mrd": 9, "mrd.": 9, "billion": 9, "tn": 12, "trillion": 12,
+    "B": 9, "bn": 9, "mrd": 9, "mrd.": 9, "billion": 9, "tn": 12, "trillion": 12,
 }  # fmt: skip
 _CURRENCIES = {
     "$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "¥", "￥": "¥", "元": "元", "人民币": "元", "HK$": "HKD",
     "NT$": "TWD", "₹": "INR", "₩": "KRW", "₽": "RUB", "美元": "USD", "欧元": "EUR", "港元": "HKD", "日元": "JPY", "英镑": "GBP",
 }  # fmt: skip
-_CODES = ("USD", "EUR", "GBP", "CNY", "RMB", "JPY", "HKD", "CHF", "TWD", "KRW", "INR", "AUD", "CAD", "SGD", "SEK", "PLN")
+_CODES = (
+    "USD",
+    "EUR",
+    "GBP",
+    "CNY",
+    "RMB",
+    "JPY",
+    "HKD",
+    "CHF",
+    "TWD",
+    "KRW",
+    "INR",
+    "AUD",
+    "CAD",
+    "SGD",
+    "SEK",
+    "PLN",
+)
 _MEASURES = (
     "kg", "g", "t", "km", "cm", "mm", "km²", "km2", "m²", "m2", "m³", "m3", "ha", "kWh", "MWh", "GWh", "kW", "MW", "GW",
     "°C", "℃", "°", "mg", "ml", "l", "人", "人次", "户", "次", "个", "台", "件", "辆", "家", "所", "座", "套", "张", "本", "岁", "天",
@@ -74,10 +91,16 @@ def parse_written(text: str) -> WrittenNumber | None:
     symbols = [part for part in (match["before"], match["after"] or match["scaled_unit"]) if part]
     if scale.casefold() == "mm" and not match["before"]:
         return None
+    if (
+        len(scale) == 1
+        and scale.isascii()
+        and (scale == "b" or match[0][match.start("scale") - match.start() - 1].isspace())
+    ):
+        return None  # a mark beside a number, as in 59.1 b
     unit = " ".join(sorted({_standard_unit(symbol) for symbol in symbols}))
     signs = "".join(match[name] or "" for name in ("sign", "inner_sign", "last_sign"))
     is_negative = bool(match["open"]) != (sum(signs.count(mark) for mark in "-−–－") % 2 == 1)
-    power = _HAN_SCALES.get(scale) or _LETTER_SCALES.get(scale.casefold(), 0)
+    power = _HAN_SCALES.get(scale) or _LETTER_SCALES.get(scale) or _LETTER_SCALES.get(scale.casefold(), 0)
     return WrittenNumber(
         match["digits"].strip(_SPACES), unit, power, scale == "m" and not match["before"], is_negative, "+" in signs
     )

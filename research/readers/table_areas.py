@@ -14,6 +14,7 @@ from research.core.records import Record
 from research.readers.table_layout import filled_count, find_headings, is_figure
 
 MAX_TITLE_CHARS = 40
+MAX_PAIR_CELLS = 3  # of a row with a name and a value, above a table
 MIN_BAND_COLUMNS = 2  # of tables beside each other
 
 
@@ -81,7 +82,27 @@ def find_areas(rows: Sequence[Sequence[str]], *, is_complete: bool = True) -> li
                     first_row=first, last_row=last, first_column=first_column, last_column=last_column, title=title
                 )
             )
+    if len(areas) > 1 and is_complete:
+        areas = [_close(area, rows) for area in areas]
     return areas or [TableArea()]
+
+
+def _close(area: TableArea, rows: Sequence[Sequence[str]]) -> TableArea:
+    """Return an area with the numbers of its last filled row and column."""
+    filled = [n for n, row in enumerate(rows, 1) if area.contains(n) and any(map(str.strip, area.cut(row)))]
+    width = max(
+        (
+            column
+            for n in filled
+            for column, cell in enumerate(area.cut(rows[n - 1]), area.first_column)
+            if cell.strip()
+        ),
+        default=area.first_column,
+    )
+    first = next((n for n in filled), area.first_row)
+    return area.model_copy(
+        update={"first_row": first, "last_row": max(filled, default=first), "last_column": area.last_column or width}
+    )
 
 
 def _find_bands(rows: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
@@ -141,12 +162,17 @@ def _split_rows(rows: Sequence[Sequence[str]]) -> list[tuple[int, int, str]]:
         if not starts:
             starts.append((1, title or (pending[1] if pending else "")))
             current = []
+        elif len(starts) == 1 and _is_preamble(current, block.body):
+            starts = [pending or (block.first, title)]
+            current = []
         elif _starts_table(block.body, current, has_title=has_title):
             first, earlier = pending or (block.first, "")
             starts.append((first, title or earlier))
             current = []
         current.extend(block.body)
         pending = None
+    if not starts:
+        return []
     ends = [first - 1 for first, _ in starts[1:]] + [0]
     return [(first, last, title) for (first, title), last in zip(starts, ends, strict=True)]
 
@@ -155,6 +181,17 @@ def _title(rows: Sequence[Sequence[str]]) -> str:
     """Return the first of the texts of rows, if it is short and no remark."""
     texts = [next(" ".join(cell.split()) for cell in row if cell.strip()) for row in rows]
     return next((text for text in texts if len(text) <= MAX_TITLE_CHARS and not is_figure(text)), "")
+
+
+def _is_preamble(rows: Sequence[Sequence[str]], body: Sequence[Sequence[str]]) -> bool:
+    """Return True if rows are pairs of a name and a value above a wider table, as in the exports of banks."""
+    width = max(map(filled_count, rows))
+    found = find_headings(body)
+    if width > MAX_PAIR_CELLS or not found.height or filled_count(body[found.last - 1]) < max(4, width + 2):
+        return False
+    known = find_headings(rows)
+    below = [row[1].strip() for row in rows[known.last :] if len(row) > 1 and row[1].strip()]
+    return not (known.height and len(below) > 1 and all(map(is_figure, below)))
 
 
 def _starts_table(body: Sequence[Sequence[str]], current: Sequence[Sequence[str]], *, has_title: bool) -> bool:

@@ -15,7 +15,7 @@ from research.readers.column_formats import ColumnFormat, detect_format, find_hi
 from research.readers.delimited_text import find_file_encoding, read_first_rows
 from research.readers.layout_remarks import describe_columns, describe_layout
 from research.readers.table_areas import TableArea, find_areas
-from research.readers.table_layout import Headings, find_headings, join_headings
+from research.readers.table_layout import Headings, find_headings, heading_rows, join_headings
 from research.readers.table_records import (
     MAX_COLUMNS,
     MAX_ROWS,
@@ -143,16 +143,18 @@ def _tables_from_rows(
     header = first_correction.header if first_correction else None
     if header is not None and not areas[0].contains(max(1, header)):
         areas = [TableArea()]  # the analyst's headings are of another table
-    tables = []
+    tables, end = [], 0
     for number, area in enumerate(areas):
         key = source.sheet
         if number:
             key = f"{source.sheet}!{area.reference}" if source.sheet else area.reference
         cut = [area.cut(row) for n, row in enumerate(rows, 1) if area.contains(n)]
-        table = _table_from_rows(cut, source, area, corrections.get(key), is_single=len(areas) == 1)
+        above = [row for n, row in enumerate(rows, 1) if end < n < area.first_row]
+        end = area.last_row
+        table = _table_from_rows(cut, source, area, corrections.get(key), above, is_single=len(areas) == 1)
         if len(areas) > 1:
             notice = TableRemark(kind="area", text=area.reference, count=len(areas))
-            table = table.model_copy(update={"sheet": key, "area": area, "notices": (notice, *table.notices)})
+            table = table.model_copy(update={"sheet": key, "notices": (notice, *table.notices)})
         tables.append(table)
     return tables
 
@@ -162,10 +164,11 @@ def _table_from_rows(
     source: _RowSource,
     area: TableArea,
     correction: Correction | None,
+    above: Sequence[Sequence[str]] = (),
     *,
     is_single: bool = True,
 ) -> FileTable:
-    """Detect the table of an area from the first rows of that area."""
+    """Detect the table of an area from the first rows of that area; `above` are the rows right above it."""
     offset = area.first_row - 1
     if correction is None or correction.header is None:
         found = find_headings(rows)
@@ -182,7 +185,7 @@ def _table_from_rows(
     if len(headings) > MAX_COLUMNS:
         raise UnreadableTableError("columns", source.file)
     known = {tuple(row) for row in rows[found.first - 1 : found.last]} if found.height else set()
-    data = [row for row in body if tuple(row) not in known and not is_summary_row(row)] or body
+    data = [row for row in body if tuple(row) not in known and not is_summary_row(row, len(headings))] or body
     values = [[row[n] for row in data if n < len(row)] for n in range(len(headings))]
     hints = find_hints(values, source.delimiter)
     formats = [detect_format(column, hints, heading) for column, heading in zip(values, headings, strict=True)]
@@ -194,19 +197,19 @@ def _table_from_rows(
         file=source.file,
         sheet=source.sheet,
         header=header + offset if header else 0,
-        header_rows=max(1, found.height),
+        header_rows=max(1, len(heading_rows(rows, found))),
+        area=area,
         columns=columns,
         sample=tuple(tuple(v[:200] for v in row[: len(columns)]) for row in body[:PREVIEW_ROWS]),
     )
     is_certain = found.is_sure or bool(correction and correction.header is not None)
-    notices = describe_layout(rows, found, headings, values, has_row_names=has_row_names, is_certain=is_certain)
+    is_certain = is_certain or any(column.type != "text" for column in columns)
+    notices = describe_layout(rows, above, found, headings, values, has_row_names=has_row_names, is_certain=is_certain)
     notices += describe_columns(columns, values, source.delimiter if not source.sheet else "")
     return table.model_copy(update={"notices": tuple(notices)})
 
 
-def _fit_headings(
-    headings: list[str], body: Sequence[Sequence[str]], source: _RowSource
-) -> tuple[list[str], bool]:
+def _fit_headings(headings: list[str], body: Sequence[Sequence[str]], source: _RowSource) -> tuple[list[str], bool]:
     """Return a heading for each column of the data, and if the first one is of row names without heading.
 
     R writes one heading less than there are columns if it writes the names of the rows.

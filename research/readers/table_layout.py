@@ -29,7 +29,9 @@ _FIGURE = re.compile(
     r"\s?[元€$£]?\s?[)）]?(?:\s?[*†a-z])?",
     re.IGNORECASE,
 )
-_DAY = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d\d.*)?|\d{1,2}:\d\d(?::\d\d)?|\d{4}年\d{1,2}月\d{1,2}日")
+_DAY = re.compile(
+    r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d\d.*)?|\d{1,2}:\d\d(?::\d\d)?|\d{4}年\d{1,2}月\d{1,2}日"
+)
 _UNIT = re.compile(
     r"[(（\[]?(?:(?:单位|unit)[:：]?\s*)?(?:[%％‰]|[十百千万亿]{0,2}(?:元|美元|欧元|人|户|吨|公顷|亩|件|台|个|家|辆|人次|平方米|立方米|平方公里|千瓦时)(?:[/／]\S{1,4})?"
     r"|(?:usd|eur|gbp|cny|rmb|[$€£¥])(?:\s?(?:k|m|mn|mio|bn|million|billion|thousand|'?000s?))?|(?:thousand|million|billion)s?|000s?|'000"
@@ -114,7 +116,13 @@ def _first_data_row(cells: Sequence[Sequence[str]], filled: Sequence[int], width
 def _are_period_headings(cells: Sequence[Sequence[str]], index: int, columns: Sequence[int]) -> bool:
     """Return True if the periods in these columns of a row stand above other values, as headings do."""
     row = cells[index]
-    if len({row[n] for n in columns}) < len(columns) and not (index and any(cells[index - 1])):
+    following = cells[index + 1] if index + 1 < len(cells) else []
+    stands_above_words = all(n < len(following) and following[n] and not is_figure(following[n]) for n in columns)
+    if (
+        len({row[n] for n in columns}) < len(columns)
+        and not stands_above_words
+        and not (index and any(cells[index - 1]))
+    ):
         return False
     below = [other[n] for other in cells[index + 1 :] for n in columns if n < len(other) and other[n]]
     if sum(bool(_PERIOD.fullmatch(cell)) for cell in below) > len(below) / 10 or not below:
@@ -153,16 +161,22 @@ def _is_sequence_heading(cells: Sequence[Sequence[str]], index: int) -> bool:
     return is_first and numbers[0] in (0, 1) and not is_figure(row[0])
 
 
-def _headings_above(
-    cells: Sequence[Sequence[str]], filled: Sequence[int], start: int, comment_count: int
-) -> Headings:
+def _headings_above(cells: Sequence[Sequence[str]], filled: Sequence[int], start: int, comment_count: int) -> Headings:
     """Return the heading rows above the first row of data."""
-    lowest = start - 1
-    if lowest >= 1 and not any(cells[lowest]) and 2 * filled[lowest - 1] >= filled[start] > 1:
+    lowest, width = start - 1, filled[start]
+    if lowest >= 1 and not any(cells[lowest]) and 2 * filled[lowest - 1] >= width > 1:
         lowest -= 1  # a blank row between headings and data
     while lowest > 0 and (is_rule(cells[lowest]) or _is_numbering(cells, lowest)):
         lowest -= 1
-    if lowest < comment_count or not _can_head(cells[lowest], filled[lowest], filled[start]):
+    if (
+        lowest >= 1
+        and filled[lowest] == 1
+        and cells[lowest][0]
+        and _can_head(cells[lowest - 1], filled[lowest - 1], width)
+    ):
+        start = lowest  # the label of the first group of rows
+        lowest -= 1
+    if lowest < comment_count or not _can_head(cells[lowest], filled[lowest], width):
         return Headings()
     top = lowest
     while top > comment_count and start - top < MAX_HEADING_ROWS and _continues_above(cells, filled, top):
@@ -174,7 +188,7 @@ def _can_head(row: Sequence[str], count: int, width: int) -> bool:
     """Return True if a row above data of so many filled cells may be its headings."""
     if width == 1:
         return count == 1
-    return 2 * count >= width and len([cell for cell in row if cell]) > 1 and count > 1
+    return len([cell for cell in row if cell]) > 1 and ((2 * count >= width and count > 1) or all(row))
 
 
 def _continues_above(cells: Sequence[Sequence[str]], filled: Sequence[int], top: int) -> bool:
@@ -188,6 +202,13 @@ def _continues_above(cells: Sequence[Sequence[str]], filled: Sequence[int], top:
         return filled[top - 1] > 1
     if filled[top - 1] == 1 and (upper[0] or all(upper)):
         return False  # a title
+    texts = [cell for cell in upper if cell]
+    if 2 * sum(":" in cell or "：" in cell for cell in texts) >= len(texts):
+        return False  # a line such as Date: 2024-03-05
+    names = [cell for cell in lower if cell]
+    pairs = {pair for pair in zip(upper, lower, strict=True) if pair[1]}
+    if len(set(names)) < len(pairs) and (not upper[0] or upper[0] == lower[0]):
+        return True
     runs = _runs(upper, lower)
     single = [n for n, length in runs if length == 1 and lower[n] and lower[n] != upper[n]]
     is_full = filled[top - 1] == filled[top] == len([cell for cell in lower if cell])
@@ -224,8 +245,7 @@ def join_headings(rows: Sequence[Sequence[str]], headings: Headings) -> list[str
     """Return the headings of the columns: those of several rows joined, as in 第一季度数量 or "Q1 units"."""
     if not headings.height:
         return []
-    heads = [[" ".join(cell.split()) for cell in row] for row in rows[headings.first - 1 : headings.last]]
-    heads = [row for n, row in enumerate(heads) if not n or not (not any(row) or is_rule(row) or _is_numbering(heads, n))]
+    heads = heading_rows(rows, headings)
     width = max(map(len, heads))
     heads = [[*row, *[""] * (width - len(row))] for row in heads]
     units: list[str] = []
@@ -239,6 +259,14 @@ def join_headings(rows: Sequence[Sequence[str]], headings: Headings) -> list[str
         if bare and bare not in "-—" and bare.casefold() not in _UNIT_LABELS and joined[index]:
             joined[index] = f"{joined[index]} ({bare})"
     return joined
+
+
+def heading_rows(rows: Sequence[Sequence[str]], headings: Headings) -> list[list[str]]:
+    """Return the heading rows that hold names or units, without lines and numbers of columns."""
+    heads = [[" ".join(cell.split()) for cell in row] for row in rows[max(0, headings.first - 1) : headings.last]]
+    return [
+        row for n, row in enumerate(heads) if not n or not (not any(row) or is_rule(row) or _is_numbering(heads, n))
+    ]
 
 
 def _join_pair(above: str, below: str) -> str:

@@ -22,6 +22,7 @@ from research.core.sql_quoting import quote_identifier, quote_literal
 from research.readers.column_formats import ColumnFormat, convert
 from research.readers.delimited_text import MAX_LINE_CHARS, read_rows
 from research.readers.table_areas import TableArea
+from research.readers.table_layout import filled_count
 from research.readers.table_records import MAX_ROWS, WORKBOOK_SUFFIXES, FileColumnType, FileTable, UnreadableTableError
 from research.readers.table_remarks import TableRemark
 from research.readers.table_sources import SchemaMismatchError, open_engine, read_sheets, source_expression
@@ -32,6 +33,7 @@ from research.readers.total_rows import (
     RowSorter,
     SetAsideRow,
     TotalColumns,
+    is_total_heading,
     make_set_aside,
 )
 from research.readers.worker import ProgressCallback
@@ -190,7 +192,9 @@ def _write_rows(path: Path, table: FileTable, csv_path: Path, late_kinds: Mappin
             if number <= table.header:
                 headings.append(row)
                 continue
-            sorter = sorter or RowSorter(numbers, additive, headings[len(headings) - table.header_rows :])
+            sorter = sorter or RowSorter(
+                numbers, additive, [heading for heading in headings if filled_count(heading) > 1]
+            )
             if not any(cell.strip() for cell in row):
                 sorter.skip_blank()
                 continue
@@ -198,19 +202,22 @@ def _write_rows(path: Path, table: FileTable, csv_path: Path, late_kinds: Mappin
             if any(row[width:]):
                 result.put_aside(number, "width", row)
                 continue
+            is_short = len(values) < width
+            values += [""] * (width - len(values))
             kind = sorter.kind(number, values) or late_kinds.get(number)
             if kind:
                 result.put_aside(number, kind, row)
                 continue
             result.failing.update(failed)
             result.missing.update(missing)
-            result.short_rows += len(values) < width
+            result.short_rows += is_short
             totals.add(values)
-            writer.writerow([*values, *[""] * (width - len(values))])
+            writer.writerow(values)
     findings = sorter.finish() if sorter else None
     if findings:
         result.late_kinds = findings.kinds
-        sums = ", ".join(table.columns[n].name for n in totals.found())
+        columns = (table.columns[n] for n in totals.found())
+        sums = ", ".join(column.name for column in columns if not is_total_heading(column.heading))
         column_remarks = (TableRemark(kind="total_columns", text=sums, count=1),) if sums else ()
         result.remarks = (*findings.remarks, *column_remarks)
     return result
@@ -252,7 +259,7 @@ def _value_expression(column_index: int, kind: FileColumnType) -> str:
     """Return the SQL that converts a text column to a type, or fails."""
     text = f"nullif(trim(c{column_index}), '')"
     if kind == "text":
-        return f"nullif(replace(c{column_index}, e'\\r\\n', e'\\n'), '')"
+        return f"nullif(rtrim(replace(c{column_index}, e'\\r\\n', e'\\n'), e' \\t'), '')"
     if kind == "integer":  # DuckDB would round 1.5
         return f"CAST(CASE WHEN contains(c{column_index}, '.') OR contains(c{column_index}, 'e') OR contains(c{column_index}, 'E') THEN c{column_index} || '!' ELSE {text} END AS BIGINT)"
     if kind in ("date", "datetime"):

@@ -103,7 +103,9 @@ class FileTable(Record):
     @property
     def sheet_name(self) -> str:
         """Return the name of the sheet without the area."""
-        return self.sheet.removesuffix(self.area.reference).removesuffix("!") if self.area != TableArea() else self.sheet
+        return (
+            self.sheet.removesuffix(self.area.reference).removesuffix("!") if self.area != TableArea() else self.sheet
+        )
 
     def remarks(self, language: Language) -> list[str]:
         """Return how the file was read where that is not a matter of course, one line each."""

@@ -26,7 +26,7 @@ _MAX_BOUNDARIES = 300  # rows between groups that are remembered
 _MAX_COMPARED_ROWS = 2_000  # that are searched for sums of others
 _MAX_PARTS = 60  # rows that one row may be the sum of
 _BINARY_ERROR = Decimal("1e-12")  # of sums that a workbook stores in binary
-_MIN_DIGITS = 4  # of a sum that is no coincidence
+_MIN_DIGITS = 3  # of a sum that is no coincidence
 _TOTAL = re.compile(
     r"(?:.{0,40}[\s:：(（_-])?(?:grand[\s-]?total|sub[\s-]?totals?|totals?|sum|all|overall|summe|gesamt(?:summe)?|insgesamt"
     r"|zwischensumme|total général|totale|suma)[\s:：)）]*"
@@ -47,19 +47,21 @@ _STATISTIC = re.compile(
 _NOTE = re.compile(
     r"(?:(?:注|备注|附注|注释|说明|数据来源|资料来源|来源|数据说明|註|資料來源)\s*\d*\s*[:：].*|注\s*[\d一二三四（(].*"
     r"|(?:foot)?notes?\s*(?:\d|[:：]|to\b|$).*|sources?\s*(?:[:：]|of\b|$).*|remarks?\s*[:：].*|quelle\s*:.*|anmerkung(?:en)?\s*:.*"
-    r"|[*†‡※①-⑩].*|[(（\[]\d{1,2}[)）\]].*|[a-z]\) .*|\d{1,2}[.、)] ?\D.*"
-    r"|\(\d+ rows?\)|page \d+(?: (?:of|/) ?\d+)?|第\s?\d+\s?页.*|共\s?\d+\s?[条页行].*|end of (?:report|file|table).*"
+    r"|[*#†‡※①-⑩].*|[(（\[]\d{1,2}[)）\]].*|[a-z]\) .*|\d{1,2}[.、)] ?\D.*"
+    r"|\(\d+ rows?\)|page:? ?\d+(?: (?:of|/) ?\d+)?|第\s?\d+\s?页.*|共\s?\d+\s?[条页行].*|end of (?:report|file|table).*"
     r"|(?:制表|审核|填表|填报|复核|打印|编制)(?:人|日期|单位|时间).*|(?:prepared|checked|approved|printed) (?:by|on)\b.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _OF_WHICH = re.compile(r"\s*(?:其中|其\s*中|of which|thereof|davon|including).*", re.IGNORECASE | re.DOTALL)
-_TOTAL_HEADING = re.compile(r".*(?:合计|总计|小计|共计|總計|合計|全年|累计)|(?:.*[\s_])?totals?|sum|summe|gesamt", re.IGNORECASE)
+_TOTAL_HEADING = re.compile(
+    r".*(?:合计|总计|小计|共计|總計|合計|全年|累计)|(?:.*[\s_])?totals?|sum|summe|gesamt", re.IGNORECASE
+)
 # Matches in the engine's syntax wherever a row may be a total, an average, a note or a part of another.
 ROW_HINT = (
     r"\b(?:sub|grand)?[\s-]?totals?\b|^\s*(?:sum|all|overall|average|avg|mean|median|min|max|count)\.?\s*$|summe|gesamt|suma|insgesamt"
     r"|合\s*计|总\s*计|小\s*计|共\s*计|总和|合\s*計|總\s*計|小\s*計|共\s*計|总额|汇总|总数|累计|平\s*均|均值|^\s*全[国省市县区部]\s*$"
     r"|^\s*(?:注|备注|附注|说明|数据来源|资料来源|来源|notes?|sources?|remarks?)\s*\d*\s*[:：]|^\s*(?:其中|of which|thereof)"
-    r"|^\s*[*†‡※]|^\(\d+ rows?\)$|^[-=_+:|]{2,}$|^(?:  |　)"
+    r"|^\s*[*#†‡※]|^\(\d+ rows?\)$|^[-=_+:|]{2,}$|^(?:  |　)"
 )
 
 
@@ -94,7 +96,8 @@ class _Candidate(NamedTuple):
 
 def is_total_word(text: str) -> bool:
     """Return True if a cell names a total or subtotal."""
-    return len(text) <= _MAX_LABEL_CHARS and bool(_TOTAL.fullmatch(text.strip()))
+    squeezed = re.sub(r"(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])", "", text.strip())
+    return len(text) <= _MAX_LABEL_CHARS and bool(_TOTAL.fullmatch(squeezed))
 
 
 def is_total_heading(text: str) -> bool:
@@ -102,15 +105,15 @@ def is_total_heading(text: str) -> bool:
     return len(text) <= _MAX_LABEL_CHARS and bool(_TOTAL_HEADING.fullmatch(text.strip()))
 
 
-def is_summary_row(row: Sequence[str]) -> bool:
-    """Return True if a row is no data by its words: a total, an average or a note."""
+def is_summary_row(row: Sequence[str], width: int) -> bool:
+    """Return True if a row of a table of `width` columns is no data by its words: a total, an average or a note."""
     filled = [cell.strip() for cell in row if cell.strip()]
     if not filled or is_rule(row):
         return True
     return bool(
         any(is_total_word(cell) or (len(cell) <= _MAX_LABEL_CHARS and _AVERAGE.fullmatch(cell)) for cell in filled)
-        or (len(row) > 1 and len(set(filled)) == 1)
-        or (len(row) > 1 and len(filled) < len(row) and _NOTE.fullmatch(filled[0]) and ":" in filled[0].replace("：", ":"))
+        or (width > 1 and len(set(filled)) == 1)
+        or (width > 1 and len(filled) < width and _NOTE.fullmatch(filled[0]) and ":" in filled[0].replace("：", ":"))
     )
 
 
@@ -218,7 +221,11 @@ class RowSorter:
             if rows < (2 if needs_all else 1):
                 continue
             hits = [n for n in checked if _is_near(figures[n], self._sums[n] - sums[n], rows)]
-            if hits and (len(hits) == len(checked) or not needs_all) and (any(figures[n] for n in hits) or hits == checked):
+            if (
+                hits
+                and (len(hits) == len(checked) or not needs_all)
+                and (any(figures[n] for n in hits) or hits == checked)
+            ):
                 return True
         return False
 
@@ -293,11 +300,13 @@ class RowSorter:
         for order in (self._compared, self._compared[::-1]):
             for index, (number, text, figures) in enumerate(order):
                 checked = [n for n in self._additive if figures[n]]
-                digits = sum(len(str(abs(figure)).replace(".", "").strip("0")) for n in checked if (figure := figures[n]))
+                digits = sum(len(str(abs(figure)).replace(".", "")) for n in checked if (figure := figures[n]))
                 if digits < _MIN_DIGITS or not text or reported:
                     continue
                 totals = [Decimal(0)] * len(figures)
-                for rows, (_, _, others) in enumerate(order[index + 1 : index + 1 + _MAX_PARTS], 1):
+                rows = 0
+                for _, _, others in order[index + 1 : index + 1 + _MAX_PARTS]:
+                    rows += any(others[n] for n in checked)
                     for n in checked:
                         totals[n] += others[n] or 0
                     if rows > 1 and all(_is_near(figures[n], totals[n], rows) for n in checked):

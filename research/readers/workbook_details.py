@@ -131,7 +131,7 @@ def _read_xlsx_sheet(part: IO[bytes], percent_styles: set[int]) -> SheetDetails:
             column = _column_number(element.get("r", "")) or column + 1
             children = {_NAMESPACE.sub("", child.tag): child.text for child in element}
             details.errors += element.get("t") == "e"
-            details.uncalculated += "f" in children and "v" not in children
+            details.uncalculated += "f" in children and not children.get("v") and element.get("t") != "str"
             if "v" in children and element.get("t", "n") == "n" and _to_int(element.get("s")) in percent_styles:
                 details.percent_columns[column] = details.percent_columns.get(column, 0) + 1
         elif event == "start" and name == "row":
@@ -148,7 +148,9 @@ def _read_xlsx_sheet(part: IO[bytes], percent_styles: set[int]) -> SheetDetails:
 def _read_ods(part: IO[bytes]) -> dict[str, SheetDetails]:
     details: dict[str, SheetDetails] = {}
     current, column, declared = SheetDetails(), 1, 1
-    for event, name, element in _elements(part, "table", "table-column", "table-row", "table-cell", "covered-table-cell"):
+    for event, name, element in _elements(
+        part, "table", "table-column", "table-row", "table-cell", "covered-table-cell"
+    ):
         if event == "end":
             continue
         attributes = {_NAMESPACE.sub("", key): value for key, value in element.attrib.items()}
