@@ -170,7 +170,8 @@ def _detect_day(values: Sequence[str], hints: StyleHints, heading: str) -> Colum
         has_times = any(moment and moment.time for moment in moments)
         if len(zones) > 1:
             return None
-        return ColumnFormat(kind="datetime" if has_times else "date", unit=zones.pop())
+        order: DateOrder = "dmy" if any(map(date_formats.is_dotted_day, values)) else ""
+        return ColumnFormat(kind="datetime" if has_times else "date", unit=zones.pop(), date_order=order)
     if any(isinstance(value, DateCell) for value in values):
         serials = [value for value, moment in zip(values, moments, strict=True) if not moment]
         if all(isinstance(value, NumberCell) and date_formats.parse_serial_day(value) for value in serials):

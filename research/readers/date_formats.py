@@ -94,6 +94,12 @@ def is_numeric_day(text: str) -> bool:
     return bool(match and match["numeric"] and match["mark"] != ".")
 
 
+def is_dotted_day(text: str) -> bool:
+    """Return True for a day such as 3.4.2024, which everywhere begins with the day."""
+    match = _DAY.match(text)
+    return bool(match and match["numeric"] and match["mark"] == ".")
+
+
 def has_short_year(text: str) -> bool:
     """Return True for a day such as 03/04/24, of which any part may be the year."""
     return bool(_SHORT_YEAR.fullmatch(text))

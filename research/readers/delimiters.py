@@ -17,6 +17,8 @@ RARE_DELIMITERS = ("，", "^", "~", "\x01")  # where no other one splits the row
 LAYOUT_ROWS = 200  # rows by which the delimiter and the headings are judged
 MIN_SPACED_ROWS = 3  # that spaces must split alike, to be a delimiter
 _SEP_LINE = re.compile(r'"?sep=(.)"?\r?\n?', re.IGNORECASE)  # Excel's own line before the table
+_SINGLE_QUOTED = re.compile(r"(?:^|[,;\t|])'[^'\r\n]*'(?:[,;\t|]|\r?\n?$)")
+_DOUBLE_QUOTED = re.compile(r'(?:^|[,;\t|])"[^"\r\n]*"(?:[,;\t|]|\r?\n?$)')
 _NUMBER = re.compile(r"[-+]?[\d.,]+(?:[eE][-+]?\d+)?|NA|NaN")
 
 
@@ -33,7 +35,8 @@ def find_delimiter(text: str, suffix: str) -> Delimiter:
         return Delimiter(line[1], 1)
     usual = "\t" if suffix == ".tsv" else ","
     lines = text.splitlines(keepends=True)[: 4 * LAYOUT_ROWS]
-    scores = {mark: _consistency(_split(lines, mark)) for mark in DELIMITERS}
+    quote = find_quote(lines)
+    scores = {mark: _consistency(_split(lines, mark, quote)) for mark in DELIMITERS}
     best = max(DELIMITERS, key=lambda mark: (scores[mark], mark == usual))
     if scores[best] <= (0.5, 0):
         rare = next((mark for mark in RARE_DELIMITERS if _consistency(_split(lines, mark))[0] == 1), "")
@@ -42,11 +45,18 @@ def find_delimiter(text: str, suffix: str) -> Delimiter:
     return Delimiter(best)
 
 
-def _split(lines: Sequence[str], mark: str) -> list[list[str]]:
+def find_quote(lines: Sequence[str]) -> str:
+    """Return "'" if half of the lines have cells between single quotes and no line has a cell between double ones."""
+    single = sum(bool(_SINGLE_QUOTED.search(line)) for line in lines)
+    double = any(_DOUBLE_QUOTED.search(line) for line in lines)
+    return "'" if 2 * single >= len(lines) > 1 and not double else '"'
+
+
+def _split(lines: Sequence[str], mark: str, quote: str = '"') -> list[list[str]]:
     """Return the first rows that are not blank, none if the text breaks the rules of CSV."""
     rows = []
     try:
-        for row in csv.reader(lines, delimiter=mark):
+        for row in csv.reader(lines, delimiter=mark, quotechar=quote):
             if any(cell.strip() for cell in row):
                 rows.append(row)
             if len(rows) >= LAYOUT_ROWS:

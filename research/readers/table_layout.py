@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from research.readers.column_formats import MISSING_WORDS
@@ -279,8 +280,9 @@ def _join_pair(above: str, below: str) -> str:
 def _fill_groups(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
     """Return the upper headings, one for each lower one; a blank one continues the group to its left."""
     filled: list[str] = []
+    is_merged = any(left and left == right for left, right in pairwise(upper))  # every cell has its text already
     for index, (above, below) in enumerate(zip(upper, lower, strict=True)):
-        continues = filled and below and index and lower[index - 1]
+        continues = filled and below and index and lower[index - 1] and not is_merged
         filled.append(above or (filled[-1] if continues else ""))
     return filled
 

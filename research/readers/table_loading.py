@@ -20,7 +20,7 @@ import duckdb
 
 from research.core.sql_quoting import quote_identifier, quote_literal
 from research.readers.column_formats import ColumnFormat, convert
-from research.readers.delimited_text import MAX_LINE_CHARS, read_rows
+from research.readers.delimited_text import MAX_LINE_CHARS, has_usual_style, read_rows
 from research.readers.table_areas import TableArea
 from research.readers.table_layout import filled_count
 from research.readers.table_records import MAX_ROWS, WORKBOOK_SUFFIXES, FileColumnType, FileTable, UnreadableTableError
@@ -92,6 +92,8 @@ def _is_plain(path: Path, table: FileTable) -> bool:
     if path.stat().st_size < MIN_ENGINE_BYTES or table.area != TableArea():
         return False
     if len(table.delimiter.encode()) != 1 or not all(column.format.is_plain for column in table.columns):
+        return False
+    if not has_usual_style(path, table.encoding, table.delimiter):
         return False
     labels = [n for n, column in enumerate(table.columns) if column.type == "text"]
     if not labels:

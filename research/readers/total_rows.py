@@ -94,6 +94,15 @@ class _Candidate(NamedTuple):
     base_count: int
 
 
+class _ComparedRow(NamedTuple):
+    """A row of data with the columns of its labels, to be compared with the rows beside it."""
+
+    number: int
+    text: str
+    figures: list[Decimal | None]
+    labels: tuple[int, ...]
+
+
 def is_total_word(text: str) -> bool:
     """Return True if a cell names a total or subtotal."""
     squeezed = re.sub(r"(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])", "", text.strip())
@@ -145,7 +154,7 @@ class RowSorter:
         self._label_rows: list[str] = []
         self._after_blank = False
         self._remarked: dict[RemarkKind, list[str]] = {}
-        self._compared: list[tuple[int, str, list[Decimal | None]]] = []
+        self._compared: list[_ComparedRow] = []
 
     def skip_blank(self) -> None:
         """Note that a blank row stands between the last row and the next."""
@@ -258,7 +267,7 @@ class RowSorter:
         elif first.startswith(("  ", "\u3000", "\u00a0")) and labels:
             self._remark("indented", number, first.strip())
         if len(self._compared) < _MAX_COMPARED_ROWS:
-            self._compared.append((number, text, figures))
+            self._compared.append(_ComparedRow(number, text, figures, tuple(labels)))
 
     def _remark(self, kind: RemarkKind, number: int, text: str) -> None:
         self._remarked.setdefault(kind, []).append(f"{text[:40]} ({number})")
@@ -296,26 +305,30 @@ class RowSorter:
 
     def _find_parts(self) -> None:
         """Remark rows whose figures are the sums of rows right below or right above them."""
-        reported = {kind for kind in ("of_which", "indented") if kind in self._remarked}
+        if {"of_which", "indented"} & set(self._remarked):
+            return
         for order in (self._compared, self._compared[::-1]):
-            for index, (number, text, figures) in enumerate(order):
-                checked = [n for n in self._additive if figures[n]]
-                digits = sum(len(str(abs(figure)).replace(".", "")) for n in checked if (figure := figures[n]))
-                if digits < _MIN_DIGITS or not text or reported:
-                    continue
-                totals = [Decimal(0)] * len(figures)
-                rows = 0
-                for _, _, others in order[index + 1 : index + 1 + _MAX_PARTS]:
-                    rows += any(others[n] for n in checked)
-                    for n in checked:
-                        totals[n] += others[n] or 0
-                    if rows > 1 and all(_is_near(figures[n], totals[n], rows) for n in checked):
-                        self._remark("parts", number, text)
-                        break
+            for index, row in enumerate(order):
+                if row.text and self._is_sum_of_next(row, order[index + 1 : index + 1 + _MAX_PARTS]):
+                    self._remark("parts", row.number, row.text)
+
+    def _is_sum_of_next(self, row: _ComparedRow, following: Sequence[_ComparedRow]) -> bool:
+        """Return True if the figures of a row are the sums of two or more of the next rows, and no coincidence."""
+        checked = [n for n in self._additive if row.figures[n]]
+        digits = sum(len(str(abs(row.figures[n] or 0)).replace(".", "").strip("0")) for n in checked)
+        totals = [Decimal(0)] * len(row.figures)
+        rows = 0
+        for other in following if checked else ():
+            rows += any(other.figures[n] for n in checked)
+            for n in checked:
+                totals[n] += other.figures[n] or 0
+            if rows > 1 and all(_is_near(row.figures[n], totals[n], rows) for n in checked):
+                return len(checked) > 1 or digits >= _MIN_DIGITS or rows > 2 or other.labels != row.labels
+        return False
 
     def _compare_last_row(self) -> None:
         """Remark a last row of a table of numbers that is the sum of all rows above it."""
-        number, text, figures = self._compared[-1]
+        number, text, figures, _ = self._compared[-1]
         checked = [n for n in self._additive if figures[n]]
         rows = len(self._compared) - 1
         sums = [self._sums[n] - (figures[n] or 0) for n in checked]
