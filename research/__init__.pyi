@@ -67,6 +67,7 @@ from .core.events import UsageRecorded as UsageRecorded
 from .core.events import WritingStarted as WritingStarted
 from .core.i18n import has_message as has_message
 from .core.i18n import message as message
+from .core.reading_notes import CERTAIN_NOTES as CERTAIN_NOTES
 from .core.reading_notes import describe_reading_note as describe_reading_note
 from .core.records import MAX_QUESTION_CHARS as MAX_QUESTION_CHARS
 from .core.records import Answer as Answer

@@ -6,24 +6,39 @@ import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import duckdb
-from python_calamine import CalamineWorkbook, SheetTypeEnum
+from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 
 from research.core.sql_quoting import quote_literal
+from research.readers.column_formats import DateCell, NumberCell
 from research.readers.duckdb_config import ENGINE_CONFIG
 from research.readers.table_records import UnreadableTableError
 
 MAX_SHEETS = 50
+MAX_ROWS_ABOVE = 1_000  # blank rows above a sheet's first cell that count in the numbers of rows
 JSON_SAMPLE_ROWS = 20_000  # JSON lines from which columns are detected
 
 
-def read_sheets(path: Path, file: str) -> Iterator[tuple[str, Iterator[list[str]]]]:
-    """Yield the sheets of an Excel file with their rows as texts; formulas give their stored
-    values.
+class Sheet(NamedTuple):
+    """A sheet with its rows as texts; `first_column` is the number of their first column.
+
+    `skipped_sheets` is the number of the sheets of the workbook that are too many to be read.
     """
+
+    name: str
+    rows: Iterator[list[str]]
+    first_column: int = 1
+    is_hidden: bool = False
+    skipped_sheets: int = 0
+
+
+def read_sheets(path: Path, file: str) -> Iterator[Sheet]:
+    """Yield the sheets of a workbook; formulas give their stored values."""
     try:
         book = CalamineWorkbook.from_path(str(path))
         for metadata in book.sheets_metadata[:MAX_SHEETS]:
@@ -40,7 +55,11 @@ def read_sheets(path: Path, file: str) -> Iterator[tuple[str, Iterator[list[str]
                 (top - first_row, left - first_column, bottom - first_row, right - first_column)
                 for (top, left), (bottom, right) in (sheet.merged_cell_ranges or ())
             ]
-            yield name, _fill_merged(rows, merged) if merged else rows
+            filled = _fill_merged(rows, merged) if merged else rows
+            above: list[list[str]] = [[] for _ in range(first_row if first_row <= MAX_ROWS_ABOVE else 0)]
+            is_hidden = metadata.visible != SheetVisibleEnum.Visible
+            skipped_sheets = max(0, len(book.sheets_metadata) - MAX_SHEETS)
+            yield Sheet(name, chain(above, filled), first_column + 1, is_hidden, skipped_sheets)
     except UnreadableTableError:
         raise
     except Exception:  # noqa: BLE001 - the library raises many kinds of errors
@@ -58,7 +77,7 @@ def _fill_merged(rows: Iterator[list[str]], merged: Sequence[tuple[int, int, int
         while areas and areas[-1][0] <= number:
             top, left, bottom, right = areas.pop()
             text = row[left] if top == number and 0 <= left < len(row) else ""
-            if text and not _is_number(text):
+            if text and not isinstance(text, NumberCell):
                 open_areas.append((left, bottom, right, text))
         open_areas = [area for area in open_areas if area[1] >= number]
         for left, _, right, text in open_areas:
@@ -67,26 +86,23 @@ def _fill_merged(rows: Iterator[list[str]], merged: Sequence[tuple[int, int, int
         yield row
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _format_cell(value: object) -> str:
     if type(value) is str:  # the most frequent type
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e22:
+        return NumberCell(int(value))
+    if isinstance(value, (int, float)):
+        return NumberCell(value)
     if isinstance(value, datetime):
         is_midnight = value.time() == time()
-        return value.date().isoformat() if is_midnight else value.isoformat(sep=" ", timespec="seconds")
+        return DateCell(value.date().isoformat() if is_midnight else value.isoformat(sep=" ", timespec="seconds"))
     if isinstance(value, date):
-        return value.isoformat()
+        return DateCell(value.isoformat())
+    if isinstance(value, timedelta):
+        minutes, seconds = divmod(round(value.total_seconds()), 60)
+        return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
     return "" if value is None else str(value)
 
 
@@ -130,5 +146,4 @@ def open_engine(path: Path, file: str, target: Path | None = None) -> Iterator[d
             if isinstance(error, duckdb.BinderException) or "JSON transform error" in str(error):
                 raise SchemaMismatchError from None  # columns differ from the sample
             row = re.search(r"Line: (\d+)", str(error))
-            ragged = "Expected Number of Columns" in str(error)
-            raise UnreadableTableError("ragged" if ragged else "broken", file, row=int(row[1]) if row else 0) from None
+            raise UnreadableTableError("broken", file, row=int(row[1]) if row else 0) from None

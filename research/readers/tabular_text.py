@@ -9,6 +9,7 @@ from datetime import datetime
 from itertools import chain, islice
 from typing import Any
 
+from research.readers.delimiters import LAYOUT_ROWS, find_delimiter
 from research.readers.drafts import (
     MAX_CHARACTERS,
     FileDraft,
@@ -20,7 +21,7 @@ from research.readers.drafts import (
     too_long_error,
 )
 from research.readers.office_files import check_container
-from research.readers.table_layout import LAYOUT_ROWS, find_delimiter, find_headings, join_headings
+from research.readers.table_layout import find_headings, join_headings
 
 MAX_ROWS = 100_000
 MAX_CELLS = 10_000_000  # spanned by a spreadsheet, including blank cells

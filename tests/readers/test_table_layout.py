@@ -6,7 +6,8 @@ import csv
 
 import pytest
 
-from research.readers.table_layout import find_delimiter, find_headings, join_headings
+from research.readers.delimiters import find_delimiter
+from research.readers.table_layout import find_headings, join_headings
 from tests.tables import each_row
 
 

@@ -8,7 +8,7 @@ from tests.tables import each_row
 
 def kinds(rows: list[str], *number_columns: int) -> list[str | None]:
     sorter = RowSorter(number_columns)
-    return [sorter.kind(row.split(",")) for row in rows]
+    return [sorter.kind(number, row.split(",")) for number, row in enumerate(rows, 2)]
 
 
 @each_row("text", ["合计", "总计：", "小计", "Total", "Grand Total", "Subtotal", "North Total", "Summe", "華北小計"])
