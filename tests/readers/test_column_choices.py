@@ -35,7 +35,7 @@ def test_a_chosen_type_reads_what_is_of_it(
     [
         ([*"1234567", "ca. 8", "N/A", ""], "number", ("ca. 8",)),
         ([f"0{n}.03.2024" for n in range(1, 9)] + ["unbekannt"], "date", ("unbekannt",)),
-        ([f"{n},50" for n in range(9)] + ["k.A.", "k.A."], "number", ("k.A.",)),
+        ([f"{n},50" for n in range(9)] + ["etwa 3", "etwa 3"], "number", ("etwa 3",)),
     ],
 )
 def test_few_odd_values_among_numbers_or_dates_are_found(values: list[str], kind: str, examples: tuple[str]) -> None:
