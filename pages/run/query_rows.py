@@ -62,6 +62,8 @@ def draw(report: Report) -> None:
         key = f"{report.run.id[:8]}_{n}"
         if len(findings) > 1 or finding.task.query != report.run.question:
             layout.draw_section_title(f":material/database: {escape_markdown(finding.task.query, 200)}")
+        if finding.rows and finding.rows.reading_notes:
+            _draw_reading_notes(finding.rows)
         if finding.rows and finding.rows.rows:
             name = f"{export_file_name(report, '')[:-1]}-rows{n + 1 if n else ''}"
             if not (finding.rows.truncated and _draw_later_page(finding.rows, key, database)):
@@ -75,8 +77,6 @@ def draw(report: Report) -> None:
             st.info(t("rows.none"))
         if finding.rows and finding.rows.coverage:
             st.caption(f":material/data_check: {coverage_text(finding.rows)}")
-        if finding.rows and finding.rows.reading_notes:
-            _draw_reading_notes(finding.rows)
         if finding.rows and finding.rows.unmatched_filters:
             st.warning(t("rows.missed", what=escape_markdown("; ".join(finding.rows.unmatched_filters), 600)))
         _draw_statement(finding, key, database)
@@ -303,7 +303,7 @@ def _column_config(name: str, heading: str, kind: str, values: Sequence[Any]) ->
     if kind == "text" and present_values and all(map(web_url, present_values)):
         return column.LinkColumn(**label_options)
     if kind in ("date", "datetime"):
-        return None  # automatic; values that are no dates are drawn as text
+        return column.Column(**label_options)  # automatic; values that are no dates are drawn as text
     wide = "large" if any(len(str(v)) > 60 for v in present_values) else None
     return column.TextColumn(**label_options, width=wide)
 

@@ -76,7 +76,9 @@ def describe_reading_note(note: ReadingNote, language: Language) -> str:
         count=note.count,
         total=note.total,
     )
-    examples = message("mark.semicolon", language).join(note.examples)
+    # Quoted, so that no point of an example ends the sentence.
+    quoted = [message("mark.quoted", language, text=example) for example in note.examples]
+    examples = message("mark.list", language).join(quoted)
     if not examples:
         return sentence + message("mark.stop", language)
     return message("mark.colon", language).join([sentence, examples]) + message("mark.stop", language)

@@ -147,8 +147,8 @@ def test_how_a_file_was_read_is_said_beside_the_answer(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["rows"] == [{"total": 1243.75}]
     for words in (
         "Semicolons, Windows-1252, headings in row 1, decimal commas in Umsatz, 1 total row set aside",
-        "1 total row of umsatz is not in the data: Summe · 1.243,75 (4).",
-        "1 row of umsatz has more values than there are columns, and is not in the data: x · 1 · 2 (5).",
+        "1 total row of umsatz is not in the data: “Summe · 1.243,75 (4)”.",
+        "1 row of umsatz has more values than there are columns, and is not in the data: “x · 1 · 2 (5)”.",
     ):
         assert words in done.stderr
     chosen = terminal(
@@ -167,7 +167,7 @@ def test_an_option_on_how_files_are_read_is_about_the_file_that_it_follows(tmp_p
     )  # fmt: skip
     assert json.loads(done.stdout)["rows"] == [{"n": 18.0}]
     assert (
-        "1 of 11 values of price could not be read as numbers and were left out: ca. 1."
+        "1 of 11 values of price could not be read as numbers and were left out: “ca. 1”."
         in json.loads(done.stdout)["answer"]
     )
     a, left_out, b = [line for line in done.stderr.splitlines() if line.startswith("  ")]

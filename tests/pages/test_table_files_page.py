@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -118,7 +119,7 @@ def test_what_was_chosen_for_a_file_is_there_after_a_reload_and_for_a_new_questi
         "Semicolons, Windows-1252, headings in row 2, decimal commas in Umsatz, 1 total row set aside",
         "Row 11, total: Summe · 36.004,00",
         "Tag stays text: nothing tells whether the day or the month comes first.",
-        "Menge stays text, as 1 of 8 values could not be read as numbers: ca. 8.",
+        "Menge stays text, as 1 of 8 values could not be read as numbers: “ca. 8”.",
     ):
         assert words in visitor.words
     again = button(visitor, f"read_again_{upload.id}_0")
@@ -131,7 +132,7 @@ def test_what_was_chosen_for_a_file_is_there_after_a_reload_and_for_a_new_questi
 
     visitor = visit("database")  # a new tab
     assert "total rows kept in the data" in visitor.words and "type chosen for Tag, Menge" in visitor.words
-    assert "1 of 8 values of Menge could not be read as numbers and were left out: ca. 8." in visitor.words
+    assert "1 of 8 values of Menge could not be read as numbers and were left out: “ca. 8”." in visitor.words
     assert widget(visitor, "checkbox", f"totals_{upload.id}_0").value
     (changed,) = get_application().databases.uploads()
     assert (changed.database, changed.tables[0].rows) == (upload.database, 9)
@@ -141,6 +142,9 @@ def test_what_was_chosen_for_a_file_is_there_after_a_reload_and_for_a_new_questi
     visitor = asked(visitor, "SELECT sum(Menge) AS total, max(Tag) AS last, count(*) AS n FROM umsatz")
     assert [str(value) for value in visitor.table("n").iloc[0]] == ["28.0", "2024-03-08", "9"]
     assert "1 of 8 values of Menge could not be read as numbers and were left out" in visitor.words
+    (shown,) = [table for table in visitor.at.dataframe if "n" in table.value.columns]
+    columns = json.loads(shown.proto.columns)
+    assert [name for name, column in columns.items() if column.get("hidden")] == ["_index"]  # the dates are shown
     visitor = visit("database")  # a new question
     assert "type chosen for Tag, Menge" in visitor.words
     visitor.press(button(visitor, f"as_detected_{upload.id}_0"))

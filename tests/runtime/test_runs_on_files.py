@@ -124,7 +124,7 @@ def test_another_owner_and_deleted_files_are_told_apart_from_no_rows(sales: str)
 
 
 MESSY = "city;price;n\n" + "Hangzhou;2,5;1\n" * 11 + "Suzhou;ca. 3;1\nTotal;27,5;12\n"
-LEFT_OUT = "1 of 12 values of price could not be read as numbers and were left out: ca. 3"
+LEFT_OUT = "1 of 12 values of price could not be read as numbers and were left out: “ca. 3”"
 TOTAL = "1 total row of messy is not in the data"
 
 

@@ -103,8 +103,8 @@ def test_values_that_are_not_of_a_chosen_type_are_left_out_and_counted(tmp_path:
     chosen = Correction(columns={"price": ("", "number"), "day": ("", "date-mdy")})
     table, rows = became(path, {"": chosen})["a"]
     assert [describe_reading_note(note, "en") for note in table.notes] == [
-        "3 of 120 values of price could not be read as numbers and were left out: ca. 2.",
-        "3 of 120 values of day could not be read as dates and were left out: soon.",
+        "3 of 120 values of price could not be read as numbers and were left out: “ca. 2”.",
+        "3 of 120 values of day could not be read as dates and were left out: “soon”.",
     ]
     assert rows[0][1:] == (2.5, "2024-03-04") and rows[-1][1:] == (None, None)
     assert table.correction == chosen
@@ -359,4 +359,4 @@ def test_totals_are_beside_the_table_and_not_in_it(tmp_path: Path) -> None:
         (6, "note", "注：单位为元"),
     ]
     assert table.summary("zh").endswith("1 行合计不计入数据，1 行注释不计入数据")
-    assert describe_reading_note(table.notes[0], "zh") == "sales 有 1 行合计不计入数据：合计 · 600 (5)。"
+    assert describe_reading_note(table.notes[0], "zh") == "sales 有 1 行合计不计入数据：“合计 · 600 (5)”。"
