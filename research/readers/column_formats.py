@@ -151,9 +151,14 @@ def detect_format(values: Iterable[str], hints: StyleHints = NO_HINTS, heading: 
     return found.model_copy(update={"missing": filled_count - len(present), "is_plain": is_plain})
 
 
+def _is_number(text: str) -> bool:
+    number = parse_written(text)
+    return number is not None and bool(number_formats.possible_marks([number.digits]))
+
+
 def _explain_text(present: Sequence[str], hints: StyleHints, heading: str) -> ColumnFormat:
     """Return the form of a column of text; with the reason if nearly all of its values are numbers or dates."""
-    others = [value for value in present if not parse_written(value) and not parse_moment(value, "dmy")]
+    others = [value for value in present if not _is_number(value) and not parse_moment(value, "dmy")]
     if 0 < len(others) <= (1 - MIN_TYPED_SHARE) * len(present):
         return ColumnFormat(reason="other values", example=others[0])
     if not others and len(present) > 1:  # numbers beside dates
@@ -208,6 +213,8 @@ def _detect_number(values: Sequence[str], hints: StyleHints, heading: str) -> Co
     if len(numbers) < len(plain):
         return None
     digits = [number.digits for number in numbers]
+    if not all(number_formats.possible_marks([text]) for text in digits):
+        return None
     if number_formats.is_identifier(digits):
         return ColumnFormat(reason="identifier")
     if _IDENTIFIER_HEADING.search(heading) or all(n.has_plus and len(n.digits) > 7 for n in numbers):

@@ -206,7 +206,7 @@ def _write_rows(path: Path, table: FileTable, csv_path: Path, late_kinds: Mappin
                 continue
             is_short = len(values) < width
             values += [""] * (width - len(values))
-            kind = sorter.kind(number, values) or late_kinds.get(number)
+            kind = sorter.kind(number, values, has_missing=bool(missing)) or late_kinds.get(number)
             if kind:
                 result.put_aside(number, kind, row)
                 continue

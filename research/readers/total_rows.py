@@ -52,6 +52,10 @@ _NOTE = re.compile(
     r"|(?:制表|审核|填表|填报|复核|打印|编制)(?:人|日期|单位|时间).*|(?:prepared|checked|approved|printed) (?:by|on)\b.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_SIGNATURE = re.compile(
+    r".{0,8}(?:人|主管|会计|出纳|审核|制表|复核|签字|签章|盖章|负责|日期|经理|by|date|signature|signed|approved)\s*[:：].{0,30}",
+    re.IGNORECASE,
+)
 _OF_WHICH = re.compile(r"\s*(?:其中|其\s*中|of which|thereof|davon|including).*", re.IGNORECASE | re.DOTALL)
 _TOTAL_HEADING = re.compile(
     r".*(?:合计|总计|小计|共计|總計|合計|全年|累计)|(?:.*[\s_])?totals?|sum|summe|gesamt", re.IGNORECASE
@@ -106,7 +110,7 @@ class _ComparedRow(NamedTuple):
 def is_total_word(text: str) -> bool:
     """Return True if a cell names a total or subtotal."""
     squeezed = re.sub(r"(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])", "", text.strip())
-    return len(text) <= _MAX_LABEL_CHARS and bool(_TOTAL.fullmatch(squeezed))
+    return len(text) <= _MAX_LABEL_CHARS and "," not in text and bool(_TOTAL.fullmatch(squeezed))
 
 
 def is_total_heading(text: str) -> bool:
@@ -120,7 +124,8 @@ def is_summary_row(row: Sequence[str], width: int) -> bool:
     if not filled or is_rule(row):
         return True
     return bool(
-        any(is_total_word(cell) or (len(cell) <= _MAX_LABEL_CHARS and _AVERAGE.fullmatch(cell)) for cell in filled)
+        all(map(_SIGNATURE.fullmatch, filled))
+        or any(is_total_word(cell) or (len(cell) <= _MAX_LABEL_CHARS and _AVERAGE.fullmatch(cell)) for cell in filled)
         or (width > 1 and len(set(filled)) == 1)
         or (width > 1 and len(filled) < width and _NOTE.fullmatch(filled[0]) and ":" in filled[0].replace("：", ":"))
     )
@@ -160,11 +165,14 @@ class RowSorter:
         """Note that a blank row stands between the last row and the next."""
         self._after_blank = True
 
-    def kind(self, number: int, row: Sequence[str]) -> RowKind | None:
-        """Return the kind of a row that is no data, else None; `number` is its number in the file."""
+    def kind(self, number: int, row: Sequence[str], *, has_missing: bool = False) -> RowKind | None:
+        """Return the kind of a row that is no data, else None; `number` is its number in the file.
+
+        `has_missing` is True if some cells say that there is no value, such as N/A.
+        """
         after_blank, self._after_blank = self._after_blank, False
         filled = [cell.strip() for cell in row if cell.strip()]
-        if is_rule(row):
+        if is_rule(row) and not any("{" in cell for cell in filled):
             return "note"
         if self._headings and _key(row) in self._headings:
             return "heading"
@@ -173,7 +181,13 @@ class RowSorter:
             return "note"
         labels = [n for n, cell in enumerate(row) if cell.strip() and n not in self._number_columns]
         text = " ".join(filled[0].split())[:_MAX_LABEL_CHARS] if filled else ""
-        if len(set(filled)) == 1 and len(row) > 1 and (labels or len(filled) > 1) and self._number_columns:
+        if (
+            len(set(filled)) == 1
+            and not has_missing
+            and len(row) > 1
+            and (labels or len(filled) > 1)
+            and self._number_columns
+        ):
             self._trailing.append((number, text, after_blank))
             return None
         kind = self._summary_kind(number, row, filled, figures, labels)
@@ -185,7 +199,11 @@ class RowSorter:
         return kind
 
     def _is_note(self, row: Sequence[str], filled: Sequence[str], figures: Sequence[Decimal | None]) -> bool:
-        if not filled or any(figure is not None for figure in figures) or not _NOTE.fullmatch(filled[0]):
+        if not filled or any(figure is not None for figure in figures):
+            return False
+        if self._count and figures and all(map(_SIGNATURE.fullmatch, filled)):
+            return True
+        if not _NOTE.fullmatch(filled[0]):
             return False
         is_alone = len(set(filled)) == 1 and len(row) > 1 and (self._count > 0 or len(filled[0]) > 12)
         has_colon = ":" in filled[0][:20].replace("：", ":") and len(row) > 1 and bool(figures)
