@@ -155,7 +155,7 @@ loaded-two_digit_years = { $column } stays text: its dates have years of two dig
 loaded-shortened = { $column } stays text: values such as { $example } are identifiers that a spreadsheet program shortened; their last digits are lost.
 loaded-other_values = { $column } stays text: nearly all of its values are numbers or dates, but some are not, such as { $example }.
 loaded-metres_or_millions = { $column } stays text: nothing tells whether m means million or metre.
-loaded-scaled = { $column }: numbers such as 3.2万 or 1.5k are multiplied out.
+loaded-scaled = { $column }: numbers with a word or letter for thousand, million or the like are multiplied out.
 loaded-compact = { $column }: read as dates, such as 20240305.
 loaded-serials =
     { $n ->
