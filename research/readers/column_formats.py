@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Literal, NamedTuple
 
@@ -49,6 +51,9 @@ _PLAIN: dict[ValueKind, re.Pattern[str]] = {
     "datetime": re.compile(_ISO_DAY + r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?"),
     "boolean": re.compile(r"true|false", re.IGNORECASE),
 }
+_PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]+)?")
+_THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,4}(?:\.[0-9]+)?")
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TRUTH = {"true": True, "false": False, "yes": True, "no": False, "是": True, "否": False}
 
 
@@ -287,6 +292,12 @@ def convert(text: str, form: ColumnFormat) -> str | None:
 
 
 def _convert_moment(text: str, form: ColumnFormat) -> str | None:
+    if (
+        len(text) == 10 and form.kind == "date" and not form.unit and _ISO_DATE.fullmatch(text)
+    ):  # the most frequent form
+        with suppress(ValueError):
+            return date.fromisoformat(text).isoformat()
+        return None
     moment = parse_moment(text, form.date_order)
     if moment is None:
         day = date_formats.parse_compact_day(text) if form.is_compact else None
@@ -299,6 +310,13 @@ def _convert_moment(text: str, form: ColumnFormat) -> str | None:
 
 
 def _convert_number(text: str, form: ColumnFormat) -> str | None:
+    if form.unit in ("", "%") and type(text) is str:  # the most frequent forms
+        digits = text.removesuffix("%") if form.unit else text
+        if digits != text or not form.unit:
+            if _PLAIN_NUMBER.fullmatch(digits) and (form.decimal_mark == "." or "." not in digits):
+                return None if form.kind == "integer" and "." in digits else digits
+            if form.decimal_mark == "." and _THOUSANDS.fullmatch(digits):
+                return None if form.kind == "integer" and "." in digits else digits.replace(",", "")
     if number_formats.EXPONENT.fullmatch(text):
         return text if form.kind == "number" else None
     number = parse_written(text)

@@ -197,9 +197,11 @@ def _headings_above(cells: Sequence[Sequence[str]], filled: Sequence[int], start
     ):
         start = lowest  # the label of the first group of rows
         lowest -= 1
-    if lowest < comment_count or not _can_head(cells[lowest], filled[lowest], width):
-        return Headings()
     top = lowest
+    if lowest >= 1 and is_units_row(cells[lowest]) and _can_head(cells[lowest - 1], filled[lowest - 1], width):
+        top -= 1  # units that may all be the same
+    elif lowest < comment_count or not _can_head(cells[lowest], filled[lowest], width):
+        return Headings()
     while top > comment_count and start - top < MAX_HEADING_ROWS and _continues_above(cells, filled, top):
         top -= 1
     return Headings(top + 1, start - top)
