@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Literal, NamedTuple
 
@@ -49,6 +51,9 @@ _PLAIN: dict[ValueKind, re.Pattern[str]] = {
     "datetime": re.compile(_ISO_DAY + r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?"),
     "boolean": re.compile(r"true|false", re.IGNORECASE),
 }
+_PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]+)?")
+_THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,4}(?:\.[0-9]+)?")
+_ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TRUTH = {"true": True, "false": False, "yes": True, "no": False, "是": True, "否": False}
 
 
@@ -151,9 +156,14 @@ def detect_format(values: Iterable[str], hints: StyleHints = NO_HINTS, heading: 
     return found.model_copy(update={"missing": filled_count - len(present), "is_plain": is_plain})
 
 
+def _is_number(text: str) -> bool:
+    number = parse_written(text)
+    return number is not None and bool(number_formats.possible_marks([number.digits]))
+
+
 def _explain_text(present: Sequence[str], hints: StyleHints, heading: str) -> ColumnFormat:
     """Return the form of a column of text; with the reason if nearly all of its values are numbers or dates."""
-    others = [value for value in present if not parse_written(value) and not parse_moment(value, "dmy")]
+    others = [value for value in present if not _is_number(value) and not parse_moment(value, "dmy")]
     if 0 < len(others) <= (1 - MIN_TYPED_SHARE) * len(present):
         return ColumnFormat(reason="other values", example=others[0])
     if not others and len(present) > 1:  # numbers beside dates
@@ -208,6 +218,8 @@ def _detect_number(values: Sequence[str], hints: StyleHints, heading: str) -> Co
     if len(numbers) < len(plain):
         return None
     digits = [number.digits for number in numbers]
+    if not all(number_formats.possible_marks([text]) for text in digits):
+        return None
     if number_formats.is_identifier(digits):
         return ColumnFormat(reason="identifier")
     if _IDENTIFIER_HEADING.search(heading) or all(n.has_plus and len(n.digits) > 7 for n in numbers):
@@ -280,6 +292,12 @@ def convert(text: str, form: ColumnFormat) -> str | None:
 
 
 def _convert_moment(text: str, form: ColumnFormat) -> str | None:
+    if (
+        len(text) == 10 and form.kind == "date" and not form.unit and _ISO_DATE.fullmatch(text)
+    ):  # the most frequent form
+        with suppress(ValueError):
+            return date.fromisoformat(text).isoformat()
+        return None
     moment = parse_moment(text, form.date_order)
     if moment is None:
         day = date_formats.parse_compact_day(text) if form.is_compact else None
@@ -292,6 +310,13 @@ def _convert_moment(text: str, form: ColumnFormat) -> str | None:
 
 
 def _convert_number(text: str, form: ColumnFormat) -> str | None:
+    if form.unit in ("", "%") and type(text) is str:  # the most frequent forms
+        digits = text.removesuffix("%") if form.unit else text
+        if digits != text or not form.unit:
+            if _PLAIN_NUMBER.fullmatch(digits) and (form.decimal_mark == "." or "." not in digits):
+                return None if form.kind == "integer" and "." in digits else digits
+            if form.decimal_mark == "." and _THOUSANDS.fullmatch(digits):
+                return None if form.kind == "integer" and "." in digits else digits.replace(",", "")
     if number_formats.EXPONENT.fullmatch(text):
         return text if form.kind == "number" else None
     number = parse_written(text)

@@ -117,6 +117,8 @@ def _find_bands(rows: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
         elif not is_used and start is not None:
             spans.append((start, n - 1))
             start = None
+    if len(spans) == 1:
+        return [(spans[0][0], 0)]
     if len(spans) < 2 or any(last - first + 1 < MIN_BAND_COLUMNS for first, last in spans):
         return [(1, 0)]
     bands = [[list(row[first - 1 : last]) for row in rows] for first, last in spans]

@@ -39,6 +39,7 @@ _UNIT = re.compile(
     r"|kg|t|tonnes?|km2?|km²|ha|kwh|mwh|gwh|mw|°c|℃|days?|years?|persons?|people|percent|per cent|no\.|number|岁|天|年|公里|米|上年=100|-|—)[)）\]]?",
     re.IGNORECASE,
 )
+_HAN = re.compile(r"[\u3400-\u9fff]")
 _RULE = re.compile(r"[-=_+:| ]{2,}")
 _NUMBERING_LABELS = frozenset(("甲", "栏次", "栏目", "行次", "a", "(a)", "（甲）"))
 
@@ -66,7 +67,7 @@ def find_headings(rows: Iterable[Sequence[str]]) -> Headings:
     has, or that have one text in all of them.
     """
     cells = [[cell.strip()[:_CELL_CHARS] for cell in row] for row, _ in zip(rows, range(LAYOUT_ROWS), strict=False)]
-    comment_count = next((n for n, row in enumerate(cells) if any(row) and not row[0].startswith("#")), 0)
+    comment_count = next((n for n, row in enumerate(cells) if any(row) and not _is_comment(row)), 0)
     filled = [0 if n < comment_count else filled_count(row) for n, row in enumerate(cells)]
     widths = Counter(width for width in filled if width)
     if not widths:
@@ -76,6 +77,11 @@ def find_headings(rows: Iterable[Sequence[str]]) -> Headings:
     if start is None:
         return _find_headings_of_words(cells, filled, width)
     return _headings_above(cells, filled, start, comment_count)
+
+
+def _is_comment(row: Sequence[str]) -> bool:
+    """Return True for a line that begins with #, but not for headings such as #id, name."""
+    return row[0].startswith("#") and not (len(row) > 1 and all(row) and re.fullmatch(r"#\w+", row[0]))
 
 
 def filled_count(row: Sequence[str]) -> int:
@@ -90,9 +96,9 @@ def is_figure(text: str) -> bool:
 
 
 def is_rule(row: Sequence[str]) -> bool:
-    """Return True if a row only draws a line, as in ---,---."""
+    """Return True if a row only draws a line, as in ---,---, or only holds JSON, as the third row of Qualtrics."""
     texts = [cell.strip() for cell in row if cell.strip()]
-    return bool(texts) and all(_RULE.fullmatch(text) for text in texts)
+    return bool(texts) and all(_RULE.fullmatch(text) or text.startswith('{"') for text in texts)
 
 
 def _is_value(text: str) -> bool:
@@ -105,13 +111,21 @@ def _first_data_row(cells: Sequence[Sequence[str]], filled: Sequence[int], width
     for index, row in enumerate(cells):
         if filled[index] < min(needed, width):
             continue
-        columns = [n for n, cell in enumerate(row) if _is_value(cell)]
+        columns = [n for n, cell in enumerate(row) if _is_value(cell) or (index and _is_missing_value(cells, index, n))]
         periods = [n for n in columns if _PERIOD.fullmatch(row[n])]
         if not columns or _is_numbering(cells, index) or _is_sequence_heading(cells, index):
             continue
         if len(columns) > len(periods) or not _are_period_headings(cells, index, periods):
             return index
     return None
+
+
+def _is_missing_value(cells: Sequence[Sequence[str]], index: int, column: int) -> bool:
+    """Return True for a cell such as N/A or - above figures."""
+    if cells[index][column].casefold() not in MISSING_WORDS or is_units_row(cells[index]):
+        return False
+    below = [row[column] for row in cells[index + 1 :] if column < len(row) and row[column]]
+    return bool(below) and all(is_figure(cell) or cell.casefold() in MISSING_WORDS for cell in below)
 
 
 def _are_period_headings(cells: Sequence[Sequence[str]], index: int, columns: Sequence[int]) -> bool:
@@ -156,7 +170,13 @@ def _is_sequence_heading(cells: Sequence[Sequence[str]], index: int) -> bool:
     """Return True for the first row of a table whose columns are headed by 1, 2, 3, 4, 5, …"""
     row = cells[index]
     numbers = [int(cell) for cell in row[1:] if cell.isdecimal()]
-    if len(numbers) < 5 or len(numbers) < len(row) - 2 or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+    below = [other[0] for other in cells[index + 1 :] if other and other[0]]
+    needed = 3 if row[0] and below and all(map(is_figure, below)) else 5
+    if (
+        len(numbers) < needed
+        or len(numbers) < len(row) - 2
+        or numbers != list(range(numbers[0], numbers[0] + len(numbers)))
+    ):
         return False
     is_first = not any(filled_count(other) > 1 for other in cells[:index])
     return is_first and numbers[0] in (0, 1) and not is_figure(row[0])
@@ -177,9 +197,11 @@ def _headings_above(cells: Sequence[Sequence[str]], filled: Sequence[int], start
     ):
         start = lowest  # the label of the first group of rows
         lowest -= 1
-    if lowest < comment_count or not _can_head(cells[lowest], filled[lowest], width):
-        return Headings()
     top = lowest
+    if lowest >= 1 and is_units_row(cells[lowest]) and _can_head(cells[lowest - 1], filled[lowest - 1], width):
+        top -= 1  # units that may all be the same
+    elif lowest < comment_count or not _can_head(cells[lowest], filled[lowest], width):
+        return Headings()
     while top > comment_count and start - top < MAX_HEADING_ROWS and _continues_above(cells, filled, top):
         top -= 1
     return Headings(top + 1, start - top)
@@ -214,10 +236,18 @@ def _continues_above(cells: Sequence[Sequence[str]], filled: Sequence[int], top:
     single = [n for n, length in runs if length == 1 and lower[n] and lower[n] != upper[n]]
     is_full = filled[top - 1] == filled[top] == len([cell for cell in lower if cell])
     if len(single) == len(runs):
-        return is_full and len(runs) > 1  # two languages, or names and their explanations
+        return is_full and len(runs) > 1 and _explains(upper, lower)
     if upper[0] and lower[0] and upper[0] != lower[0] and runs[0][1] == 1:
         return False  # a line such as Currency, EUR
     return len(single) <= sum(length > 1 for _, length in runs)
+
+
+def _explains(upper: Sequence[str], lower: Sequence[str]) -> bool:
+    """Return True if a row repeats the headings above it in another language, or explains short ones at length."""
+    pairs = [(above, below) for above, below in zip(upper, lower, strict=True) if above]
+    if all(bool(_HAN.search(above)) != bool(_HAN.search(below)) for above, below in pairs):
+        return True
+    return len(pairs) > 2 and sum(len(below) for _, below in pairs) > 3 * sum(len(above) for above, _ in pairs)
 
 
 def _runs(upper: Sequence[str], lower: Sequence[str]) -> list[tuple[int, int]]:
@@ -331,8 +361,3 @@ def _is_sure_heading(row: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
         if cell and len(below) >= 4 and len(set(below)) <= len(below) / 2 and cell not in below:
             return True
     return False
-
-
-def missing_or_blank(text: str) -> bool:
-    """Return True if a cell holds no value."""
-    return not text.strip() or text.strip().casefold() in MISSING_WORDS

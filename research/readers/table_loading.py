@@ -210,7 +210,7 @@ def _write_rows(path: Path, table: FileTable, csv_path: Path, late_kinds: Mappin
                 result.put_aside(number, "width", row)
                 continue
             blanks = [""] * (width - len(values))
-            kind = sorter.kind(number, values + blanks) or late_kinds.get(number)
+            kind = sorter.kind(number, values + blanks, has_missing=converter.has_missing) or late_kinds.get(number)
             if kind and not (kind in ("total", "average") and table.correction.keep_totals):
                 result.put_aside(number, kind, row)
                 continue

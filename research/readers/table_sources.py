@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
-from itertools import chain
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from research.readers.duckdb_config import ENGINE_CONFIG
 from research.readers.table_records import UnreadableTableError
 
 MAX_SHEETS = 50
+_YEAR = re.compile(r"(?:19|20)\d\d")
 MAX_ROWS_ABOVE = 1_000  # blank rows above a sheet's first cell that count in the numbers of rows
 JSON_SAMPLE_ROWS = 20_000  # JSON lines from which columns are detected
 
@@ -50,16 +51,17 @@ def read_sheets(path: Path, file: str) -> Iterator[Sheet]:
                     raise
                 continue  # a chart sheet has no rows
             rows = ([_format_cell(value) for value in row] for row in sheet.iter_rows())
-            first_row, first_column = sheet.start or (0, 0)
+            first_row, first_column = sheet.start or (0, 0)  # rows begin in the first row, but in the first used column
             merged = [
-                (top - first_row, left - first_column, bottom - first_row, right - first_column)
+                (top, left - first_column, bottom, right - first_column)
                 for (top, left), (bottom, right) in (sheet.merged_cell_ranges or ())
             ]
             filled = _fill_merged(rows, merged) if merged else rows
-            above: list[list[str]] = [[] for _ in range(first_row if first_row <= MAX_ROWS_ABOVE else 0)]
+            if first_row > MAX_ROWS_ABOVE:
+                filled = islice(filled, first_row, None)
             is_hidden = metadata.visible != SheetVisibleEnum.Visible
             skipped_sheets = max(0, len(book.sheets_metadata) - MAX_SHEETS)
-            yield Sheet(name, chain(above, filled), first_column + 1, is_hidden, skipped_sheets)
+            yield Sheet(name, filled, first_column + 1, is_hidden, skipped_sheets)
     except UnreadableTableError:
         raise
     except Exception:  # noqa: BLE001 - the library raises many kinds of errors
@@ -69,7 +71,7 @@ def read_sheets(path: Path, file: str) -> Iterator[Sheet]:
 def _fill_merged(rows: Iterator[list[str]], merged: Sequence[tuple[int, int, int, int]]) -> Iterator[list[str]]:
     """Fill each merged area (top, left, bottom, right, from 0) with its text.
 
-    Numbers are left in their first cell alone, as a sum would count them again.
+    Numbers are left in their first cell alone, as a sum would count them again, but for years above each other.
     """
     areas = sorted(merged, reverse=True)
     open_areas: list[tuple[int, int, int, str]] = []  # left, bottom, right, text
@@ -77,7 +79,7 @@ def _fill_merged(rows: Iterator[list[str]], merged: Sequence[tuple[int, int, int
         while areas and areas[-1][0] <= number:
             top, left, bottom, right = areas.pop()
             text = row[left] if top == number and 0 <= left < len(row) else ""
-            if text and not isinstance(text, NumberCell):
+            if text and (not isinstance(text, NumberCell) or (left == right and _YEAR.fullmatch(text))):
                 open_areas.append((left, bottom, right, text))
         open_areas = [area for area in open_areas if area[1] >= number]
         for left, _, right, text in open_areas:

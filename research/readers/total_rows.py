@@ -7,8 +7,10 @@ above it or below it. A row with such a word whose figures are no sums stays a r
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from research.core.records import Record
@@ -23,12 +25,12 @@ _MAX_LABEL_CHARS = 80
 _LONG_NOTE_CHARS = 40
 _MAX_NAMED_ROWS = 5  # of a remark
 _MAX_BOUNDARIES = 300  # rows between groups that are remembered
-_MAX_COMPARED_ROWS = 2_000  # that are searched for sums of others
-_MAX_PARTS = 60  # rows that one row may be the sum of
+_MAX_COMPARED_ROWS = 500  # that are searched for sums of others
+_MAX_PARTS = 40  # rows that one row may be the sum of
 _BINARY_ERROR = Decimal("1e-12")  # of sums that a workbook stores in binary
 _MIN_DIGITS = 3  # of a sum that is no coincidence
 _TOTAL = re.compile(
-    r"(?:.{0,40}[\s:：(（_-])?(?:grand[\s-]?total|sub[\s-]?totals?|totals?|sum|all|overall|summe|gesamt(?:summe)?|insgesamt"
+    r"(?:.{0,40}[\s:：(（_-])?(?:grand[\s-]?total|sub[\s-]?totals?|totals?|sum|all(?: [a-z]+){0,3}|overall|summe|gesamt(?:summe)?|insgesamt"
     r"|zwischensumme|total général|totale|suma)[\s:：)）]*"
     r"|total\b.{0,40}"
     r"|.{0,20}(?:合\s*计|总\s*计|小\s*计|共\s*计|总\s*和|合\s*計|總\s*計|小\s*計|共\s*計|总额|汇总|总数|累计)(?:[\s:：(（].{0,10})?"
@@ -37,11 +39,15 @@ _TOTAL = re.compile(
 )
 _AVERAGE = re.compile(
     r"(?:.{0,40}[\s:：(（_-])?(?:average|avg\.?|mean|durchschnitt|mittelwert|moyenne)[\s:：)）]*"
-    r"|.{0,20}(?:平\s*均(?:值|数)?|均\s*值)[\s:：]*",
+    r"|.{0,20}(?:平\s*均.{0,3}|均\s*值)[\s:：]*",
     re.IGNORECASE,
 )
 _STATISTIC = re.compile(
-    r"median|min(?:imum)?\.?|max(?:imum)?\.?|std\.? ?dev\.?|stdev|count|中位数|最大值?|最小值?|标准差|最高|最低|计数",
+    r"median|min(?:imum)?\.?|max(?:imum)?\.?|std\.? ?dev\.?|stdev|count|中位数|最大.{0,2}|最小.{0,2}|标准差|最高.{0,2}|最低.{0,2}|计数",
+    re.IGNORECASE,
+)
+_SUMMARY_HINT = re.compile(
+    r"to?ta|sum|all|[合总總小共汇全平均中最标计計累]|gesamt|insg|aver|avg|mean|durch|mitte|moyen|media|min|max|std|count|stdev",
     re.IGNORECASE,
 )
 _NOTE = re.compile(
@@ -51,6 +57,10 @@ _NOTE = re.compile(
     r"|\(\d+ rows?\)|page:? ?\d+(?: (?:of|/) ?\d+)?|第\s?\d+\s?页.*|共\s?\d+\s?[条页行].*|end of (?:report|file|table).*"
     r"|(?:制表|审核|填表|填报|复核|打印|编制)(?:人|日期|单位|时间).*|(?:prepared|checked|approved|printed) (?:by|on)\b.*)",
     re.IGNORECASE | re.DOTALL,
+)
+_SIGNATURE = re.compile(
+    r".{0,8}(?:人|主管|会计|出纳|审核|制表|复核|签字|签章|盖章|负责|日期|经理|by|date|signature|signed|approved)\s*[:：].{0,30}",
+    re.IGNORECASE,
 )
 _OF_WHICH = re.compile(r"\s*(?:其中|其\s*中|of which|thereof|davon|including).*", re.IGNORECASE | re.DOTALL)
 _TOTAL_HEADING = re.compile(
@@ -106,7 +116,19 @@ class _ComparedRow(NamedTuple):
 def is_total_word(text: str) -> bool:
     """Return True if a cell names a total or subtotal."""
     squeezed = re.sub(r"(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])", "", text.strip())
-    return len(text) <= _MAX_LABEL_CHARS and bool(_TOTAL.fullmatch(squeezed))
+    return len(text) <= _MAX_LABEL_CHARS and "," not in text and bool(_TOTAL.fullmatch(squeezed))
+
+
+@lru_cache(8_192)
+def _summary_word(text: str) -> Literal["", "total", "average", "statistic"]:
+    """Return the kind of summary that a cell names."""
+    if len(text) > _MAX_LABEL_CHARS or not _SUMMARY_HINT.search(text):
+        return ""
+    if is_total_word(text):
+        return "total"
+    if _AVERAGE.fullmatch(text):
+        return "average"
+    return "statistic" if _STATISTIC.fullmatch(text) else ""
 
 
 def is_total_heading(text: str) -> bool:
@@ -120,7 +142,8 @@ def is_summary_row(row: Sequence[str], width: int) -> bool:
     if not filled or is_rule(row):
         return True
     return bool(
-        any(is_total_word(cell) or (len(cell) <= _MAX_LABEL_CHARS and _AVERAGE.fullmatch(cell)) for cell in filled)
+        all(map(_SIGNATURE.fullmatch, filled))
+        or any(is_total_word(cell) or (len(cell) <= _MAX_LABEL_CHARS and _AVERAGE.fullmatch(cell)) for cell in filled)
         or (width > 1 and len(set(filled)) == 1)
         or (width > 1 and len(filled) < width and _NOTE.fullmatch(filled[0]) and ":" in filled[0].replace("：", ":"))
     )
@@ -151,20 +174,24 @@ class RowSorter:
         self._labelled_columns: set[int] = set()
         self._longest_label = 0
         self._trailing: list[tuple[int, str, bool]] = []  # rows with a label alone since the last other row
-        self._label_rows: list[str] = []
         self._after_blank = False
         self._remarked: dict[RemarkKind, list[str]] = {}
+        self._remark_counts = Counter[RemarkKind]()
+        self._unsummed = 0  # the number of the last row with a word of summaries that is none
         self._compared: list[_ComparedRow] = []
 
     def skip_blank(self) -> None:
         """Note that a blank row stands between the last row and the next."""
         self._after_blank = True
 
-    def kind(self, number: int, row: Sequence[str]) -> RowKind | None:
-        """Return the kind of a row that is no data, else None; `number` is its number in the file."""
+    def kind(self, number: int, row: Sequence[str], *, has_missing: bool = False) -> RowKind | None:
+        """Return the kind of a row that is no data, else None; `number` is its number in the file.
+
+        `has_missing` is True if some cells say that there is no value, such as N/A.
+        """
         after_blank, self._after_blank = self._after_blank, False
         filled = [cell.strip() for cell in row if cell.strip()]
-        if is_rule(row):
+        if filled and filled[0][0] in "-=_+:|" and is_rule(row):
             return "note"
         if self._headings and _key(row) in self._headings:
             return "heading"
@@ -173,19 +200,31 @@ class RowSorter:
             return "note"
         labels = [n for n, cell in enumerate(row) if cell.strip() and n not in self._number_columns]
         text = " ".join(filled[0].split())[:_MAX_LABEL_CHARS] if filled else ""
-        if len(set(filled)) == 1 and len(row) > 1 and (labels or len(filled) > 1) and self._number_columns:
+        if (
+            len(set(filled)) == 1
+            and not has_missing
+            and len(row) > 1
+            and (labels or len(filled) > 1)
+            and self._number_columns
+        ):
             self._trailing.append((number, text, after_blank))
+            if len(self._trailing) > _MAX_BOUNDARIES:
+                self._remark("label_rows", *self._trailing.pop(0)[:2])
             return None
         kind = self._summary_kind(number, row, filled, figures, labels)
         if kind:
             self._boundaries.append((list(self._sums), self._count))
             del self._boundaries[1:-_MAX_BOUNDARIES]
-        elif not (self._candidates and self._candidates[-1].number == number):
+        elif number != self._unsummed and not (self._candidates and self._candidates[-1].number == number):
             self._add(number, row, text, figures, labels)
         return kind
 
     def _is_note(self, row: Sequence[str], filled: Sequence[str], figures: Sequence[Decimal | None]) -> bool:
-        if not filled or any(figure is not None for figure in figures) or not _NOTE.fullmatch(filled[0]):
+        if not filled or any(figure is not None for figure in figures):
+            return False
+        if self._count and figures and all(map(_SIGNATURE.fullmatch, filled)):
+            return True
+        if not _NOTE.fullmatch(filled[0]):
             return False
         is_alone = len(set(filled)) == 1 and len(row) > 1 and (self._count > 0 or len(filled[0]) > 12)
         has_colon = ":" in filled[0][:20].replace("：", ":") and len(row) > 1 and bool(figures)
@@ -200,24 +239,31 @@ class RowSorter:
         labels: Sequence[int],
     ) -> RowKind | None:
         """Return "total" or "average" for a row whose figures are those of rows above."""
-        short = [cell for cell in filled if len(cell) <= _MAX_LABEL_CHARS]
-        name = " ".join(next((cell for cell in short if is_total_word(cell)), "").split())
-        if name:
+        words = (
+            {word: cell for cell in reversed(filled) if (word := _summary_word(cell))} if self._may_name(row) else {}
+        )
+        if name := " ".join(words.get("total", "").split()):
             if self._is_sum(figures, self._all_indices(), needs_all=False):
                 return "total"
-            self._candidates.append(_Candidate(number, name, figures, list(self._sums), self._count))
+            if len(self._candidates) < _MAX_BOUNDARIES:
+                self._candidates.append(_Candidate(number, name, figures, list(self._sums), self._count))
+            else:
+                self._remark("unsummed", number, name)
             return None
-        if any(_AVERAGE.fullmatch(cell) for cell in short):
-            if self._is_average(figures):
-                return "average"
-            self._remark("unsummed", number, filled[0])
-        elif any(_STATISTIC.fullmatch(cell) for cell in short) and self._count > 1:
-            self._remark("unsummed", number, filled[0])
+        if "average" in words and self._is_average(figures):
+            return "average"
+        if words and self._count > 1:
+            self._remark("unsummed", number, next(iter(words.values())))
+            self._unsummed = number
         if not labels and self._labelled_columns and filled:
             if self._is_sum(figures, self._additive, needs_all=True):
                 return "total"
             self._remark("unlabelled", number, " · ".join(filled[:3]))
         return None
+
+    def _may_name(self, row: Sequence[str]) -> bool:
+        """Return True if a row has a cell that is no number."""
+        return any(cell and not cell[-1].isdecimal() for cell in row)
 
     def _all_indices(self) -> list[int]:
         return list(range(len(self._number_columns)))
@@ -253,7 +299,8 @@ class RowSorter:
         self, number: int, row: Sequence[str], text: str, figures: list[Decimal | None], labels: Sequence[int]
     ) -> None:
         """Add a row of data to the sums."""
-        self._label_rows.extend(f"{label} ({n})" for n, label, _ in self._trailing)
+        for label_number, label, _ in self._trailing:
+            self._remark("label_rows", label_number, label)
         self._trailing.clear()
         self._labelled_columns.update(labels)
         self._longest_label = max(self._longest_label, len(text))
@@ -270,7 +317,10 @@ class RowSorter:
             self._compared.append(_ComparedRow(number, text, figures, tuple(labels)))
 
     def _remark(self, kind: RemarkKind, number: int, text: str) -> None:
-        self._remarked.setdefault(kind, []).append(f"{text[:40]} ({number})")
+        texts = self._remarked.setdefault(kind, [])
+        self._remark_counts[kind] += 1
+        if len(texts) < _MAX_NAMED_ROWS:
+            texts.append(f"{text[:40]} ({number})")
 
     def finish(self) -> RowFindings:
         """Return what only the end of the table shows: totals above their rows, notes below the table."""
@@ -291,14 +341,12 @@ class RowSorter:
             if is_note or len(label) > max(_LONG_NOTE_CHARS, 2 * self._longest_label) or _NOTE.fullmatch(label):
                 kinds[number] = "note"
             else:
-                self._label_rows.append(f"{label} ({number})")
-        if self._label_rows:
-            self._remarked["label_rows"] = self._label_rows
+                self._remark("label_rows", number, label)
         self._find_parts()
         if not self._labelled_columns and len(self._compared) > 3:
             self._compare_last_row()
         remarks = (
-            TableRemark(kind=kind, text="; ".join(texts[:_MAX_NAMED_ROWS]), count=len(texts))
+            TableRemark(kind=kind, text="; ".join(texts), count=self._remark_counts[kind])
             for kind, texts in self._remarked.items()
         )
         return RowFindings(kinds, tuple(remarks))
@@ -334,7 +382,7 @@ class RowSorter:
         sums = [self._sums[n] - (figures[n] or 0) for n in checked]
         is_complete = len(self._compared) == self._count
         if is_complete and checked and all(map(_is_near, [figures[n] for n in checked], sums, [rows] * len(sums))):
-            self._remarked.setdefault("parts", []).append(f"{text} ({number})")
+            self._remark("parts", number, text)
 
 
 class TotalColumns:

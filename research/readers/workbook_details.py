@@ -17,6 +17,16 @@ from typing import IO, Any
 from lxml import etree
 
 MAX_PART_BYTES = 32 * 1024**2  # scanned per sheet
+MAX_STYLED_BYTES = 1024**2  # of a sheet, scanned for numbers in percent
+MAX_CONTENT_BYTES = 4 * 1024**2  # of an ods file, whose cells are parsed
+_HIDDEN_ROW = re.compile(rb"<(?:\w+:)?row\b[^>]*\shidden=\"(?:1|true)\"")
+_HIDDEN_COLUMN = re.compile(rb"<(?:\w+:)?col\b[^>]*\shidden=\"(?:1|true)\"[^>]*>")
+_ERROR_CELL = re.compile(rb"<(?:\w+:)?c\b[^>]*\st=\"e\"")
+_UNCALCULATED_CELL = re.compile(
+    rb"<(?:\w+:)?c\b(?![^>]*\st=\"str\")[^>]*[^/]>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)"
+    rb"\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+)
+_STYLED_NUMBER = re.compile(rb"<(?:\w+:)?c\s+r=\"([A-Z]{1,3})\d+\"\s+s=\"(\d{1,6})\"(?:\s+t=\"n\")?\s*>")
 _PERCENT_FORMATS = frozenset((9, 10))  # numFmtId of 0% and 0.00%
 _NAMESPACE = re.compile(r"\{[^}]*\}")
 
@@ -65,7 +75,7 @@ class _Limited:
     """The first bytes of a part, as a file."""
 
     def __init__(self, part: IO[bytes]) -> None:
-        self._part, self._left = part, MAX_PART_BYTES
+        self._part, self._left = part, MAX_CONTENT_BYTES
 
     def read(self, size: int = -1) -> bytes:
         block = self._part.read(min(self._left, size if size >= 0 else 1 << 16))
@@ -74,7 +84,7 @@ class _Limited:
 
 
 def _elements(part: IO[bytes], *names: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield the events, names and elements of a part, up to `MAX_PART_BYTES`."""
+    """Yield the events, names and elements of a part, up to `MAX_CONTENT_BYTES`."""
     parser = etree.iterparse(
         _Limited(part), events=("start", "end"), tag=[f"{{*}}{name}" for name in names], resolve_entities=False,
         no_network=True, huge_tree=False, recover=True,
@@ -124,24 +134,23 @@ def _read_percent_styles(package: zipfile.ZipFile) -> set[int]:
 
 
 def _read_xlsx_sheet(part: IO[bytes], percent_styles: set[int]) -> SheetDetails:
-    details = SheetDetails()
-    column = 0
-    for event, name, element in _elements(part, "col", "row", "c", "autoFilter", "filterColumn"):
-        if name == "c" and event == "end":
-            column = _column_number(element.get("r", "")) or column + 1
-            children = {_NAMESPACE.sub("", child.tag): child.text for child in element}
-            details.errors += element.get("t") == "e"
-            details.uncalculated += "f" in children and not children.get("v") and element.get("t") != "str"
-            if "v" in children and element.get("t", "n") == "n" and _to_int(element.get("s")) in percent_styles:
+    """Return the details of a sheet, found by patterns, as parsing every cell would take seconds."""
+    data = part.read(MAX_PART_BYTES)
+    details = SheetDetails(
+        hidden_rows=len(_HIDDEN_ROW.findall(data)),
+        is_filtered=b"<filterColumn" in data or b":filterColumn" in data,
+        errors=len(_ERROR_CELL.findall(data)),
+        uncalculated=len(_UNCALCULATED_CELL.findall(data)) if b"<f" in data else 0,
+    )
+    for tag in _HIDDEN_COLUMN.findall(data):
+        bounds = dict(re.findall(rb'\b(min|max)="(\d{1,5})"', tag))
+        first, last = int(bounds.get(b"min", 0)), int(bounds.get(b"max", 0))
+        details.hidden_columns.update(range(first, min(last, first + 16_384) + 1))
+    if percent_styles:
+        for letters, style in _STYLED_NUMBER.findall(data[:MAX_STYLED_BYTES]):
+            if int(style) in percent_styles:
+                column = _column_number(letters.decode())
                 details.percent_columns[column] = details.percent_columns.get(column, 0) + 1
-        elif event == "start" and name == "row":
-            column = 0
-            details.hidden_rows += element.get("hidden") in ("1", "true")
-        elif event == "start" and name == "col" and element.get("hidden") in ("1", "true"):
-            first, last = _to_int(element.get("min")), _to_int(element.get("max"))
-            details.hidden_columns.update(range(first, min(last, first + 16_384) + 1))
-        elif event == "start" and name == "filterColumn":
-            details.is_filtered = True
     return details
 
 
