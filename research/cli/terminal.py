@@ -110,9 +110,7 @@ def print_output(text: str) -> None:
 
 def print_reading(table: research.FileTable) -> None:
     """Print to standard error how a table was read from a file: one line of decisions, then the doubts."""
-    language = terminal_language()
-    notes = (research.describe_reading_note(note, language) for note in table.notes)
-    for line in (table.summary(language), *notes):
+    for line in table.remarks(terminal_language()):
         sys.stderr.write(f"  {clean_line(line)}\n")
 
 

@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
+from research.core.reading_notes import describe_reading_note
 from research.core.records import Language, ReadingNote, Record
 from research.readers.column_choices import ColumnChoice, OddValues
 from research.readers.column_formats import ColumnFormat
@@ -120,6 +121,10 @@ class FileTable(Record):
         from research.readers.reading_summary import describe_reading
 
         return describe_reading(self, language)
+
+    def remarks(self, language: Language) -> list[str]:
+        """Return the summary and the sentences of the notes."""
+        return [self.summary(language), *(describe_reading_note(note, language) for note in self.notes)]
 
     @property
     def notes(self) -> tuple[ReadingNote, ...]:
