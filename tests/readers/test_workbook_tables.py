@@ -15,7 +15,7 @@ import pytest
 from openpyxl.worksheet.worksheet import Worksheet
 
 from research.readers.table_detection import detect_tables_of_kind
-from research.readers.table_records import UnreadableTableError
+from research.readers.table_records import FileTable, UnreadableTableError
 from tests.readers.table_reading import read_table
 
 EXAMPLES = Path(__file__).parent / "examples"
@@ -28,15 +28,17 @@ def sheet(rows: Sequence[Sequence[Any]]) -> Worksheet:
     return made
 
 
+def _told(table: FileTable) -> str:
+    """Return the remarks on a table and the rows that are not in it."""
+    return "\n".join([*table.remarks("en"), *(f"{row.text} ({row.row})" for row in table.set_aside)])
+
+
 def read(made: Worksheet, folder: Path) -> list[tuple[list[str], list[tuple[Any, ...]], str]]:
     """The names of the columns, the rows and the remarks of each table of a workbook."""
     path = folder / "book.xlsx"
     assert made.parent is not None
     made.parent.save(path)  # type: ignore[union-attr]
-    return [
-        ([column.name for column in table.columns], rows, "\n".join(table.remarks("en")))
-        for table, rows in read_table(path, folder)
-    ]
+    return [([column.name for column in table.columns], rows, _told(table)) for table, rows in read_table(path, folder)]
 
 
 def test_a_yearbook_table_has_joined_headings_and_its_title_and_notes_are_said(tmp_path: Path) -> None:
@@ -125,14 +127,14 @@ def test_numbers_as_text_dates_and_merged_years_are_read(tmp_path: Path) -> None
     made.merge_cells("A2:A3")
     ((_, rows, remarks),) = read(made, tmp_path)
     assert rows[1] == (2021, "b", dt.date(2024, 3, 7), 2.0)
-    assert "1 number among the dates" in remarks
+    assert "1 serial day number as a date" in remarks
 
 
 def test_floats_are_no_thousands_and_long_numbers_stay_text(tmp_path: Path) -> None:
     made = sheet([["id", "v"], [110101199003078888, 1.234], [110101199003078889, 5.678]])
     ((_, rows, remarks),) = read(made, tmp_path)
     assert rows[0][1] == 1.234 and isinstance(rows[0][0], str)
-    assert "thousands" not in remarks and "id stays text" in remarks
+    assert "thousands" not in remarks and "id as text" in remarks
 
 
 def test_a_table_may_begin_in_another_cell(tmp_path: Path) -> None:

@@ -290,7 +290,11 @@ loaded-skipped_sheets =
     }
 loaded-scaled = numbers such as 1.5k multiplied out in { $columns }
 loaded-compact = dates such as 20240305 in { $columns }
-loaded-serials = { $n } serial day numbers as dates in { $columns }
+loaded-serials =
+    { $n ->
+        [one] 1 serial day number as a date
+       *[other] { $n } serial day numbers as dates
+    } in { $columns }
 loaded-zone = time zone { $zone } in { $columns }
 loaded-names = { $columns } as text, being no amounts
 loaded-averages_aside =
