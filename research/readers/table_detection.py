@@ -123,6 +123,7 @@ def _with_sheet_notices(table: FileTable, sheet: Sheet, details: SheetDetails) -
         ("uncalculated", "", details.uncalculated),
         ("errors", "", details.errors),
         ("percent", ", ".join(percent), len(percent)),
+        ("merged_numbers", "; ".join(sheet.merged_numbers[:5]), len(sheet.merged_numbers)),
         ("skipped_sheets", "", sheet.skipped_sheets),
     ]
     notices = [TableRemark(kind=kind, text=text, count=count) for kind, text, count in counts if count]

@@ -9,7 +9,7 @@ from research.core.records import Language, Record
 RemarkKind = Literal[
     "area", "above", "words", "row_names", "repeated", "unnamed", "blank_rows", "blank_labels", "unsummed", "unlabelled",
     "total_columns", "of_which", "indented", "parts", "label_rows", "hidden_sheet", "hidden_rows", "hidden_columns",
-    "filtered", "uncalculated", "errors", "percent", "dropped_sheets", "sentinel", "one_column", "skipped_sheets", "units_row",
+    "filtered", "uncalculated", "errors", "percent", "sentinel", "one_column", "skipped_sheets", "merged_numbers",
 ]  # fmt: skip
 _MESSAGES: dict[RemarkKind, str] = {
     "area": "loaded.area",
@@ -37,6 +37,7 @@ _MESSAGES: dict[RemarkKind, str] = {
     "sentinel": "loaded.sentinel",
     "one_column": "loaded.one_column",
     "skipped_sheets": "loaded.skipped_sheets",
+    "merged_numbers": "loaded.merged_numbers",
 }
 
 

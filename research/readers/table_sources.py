@@ -28,7 +28,8 @@ JSON_SAMPLE_ROWS = 20_000  # JSON lines from which columns are detected
 class Sheet(NamedTuple):
     """A sheet with its rows as texts; `first_column` is the number of their first column.
 
-    `skipped_sheets` is the number of the sheets of the workbook that are too many to be read.
+    `skipped_sheets` is the number of the sheets of the workbook that are too many to be read. `merged_numbers`
+    gets the numbers of merged cells, which are left in the first of them, while the rows are read.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Sheet(NamedTuple):
     first_column: int = 1
     is_hidden: bool = False
     skipped_sheets: int = 0
+    merged_numbers: Sequence[str] = ()
 
 
 def read_sheets(path: Path, file: str) -> Iterator[Sheet]:
@@ -56,22 +58,26 @@ def read_sheets(path: Path, file: str) -> Iterator[Sheet]:
                 (top, left - first_column, bottom, right - first_column)
                 for (top, left), (bottom, right) in (sheet.merged_cell_ranges or ())
             ]
-            filled = _fill_merged(rows, merged) if merged else rows
+            merged_numbers: list[str] = []
+            filled = _fill_merged(rows, merged, merged_numbers) if merged else rows
             if first_row > MAX_ROWS_ABOVE:
                 filled = islice(filled, first_row, None)
             is_hidden = metadata.visible != SheetVisibleEnum.Visible
             skipped_sheets = max(0, len(book.sheets_metadata) - MAX_SHEETS)
-            yield Sheet(name, filled, first_column + 1, is_hidden, skipped_sheets)
+            yield Sheet(name, filled, first_column + 1, is_hidden, skipped_sheets, merged_numbers)
     except UnreadableTableError:
         raise
     except Exception:  # noqa: BLE001 - the library raises many kinds of errors
         raise UnreadableTableError("broken", file) from None
 
 
-def _fill_merged(rows: Iterator[list[str]], merged: Sequence[tuple[int, int, int, int]]) -> Iterator[list[str]]:
+def _fill_merged(
+    rows: Iterator[list[str]], merged: Sequence[tuple[int, int, int, int]], merged_numbers: list[str]
+) -> Iterator[list[str]]:
     """Fill each merged area (top, left, bottom, right, from 0) with its text.
 
-    Numbers are left in their first cell alone, as a sum would count them again, but for years above each other.
+    Numbers are left in their first cell alone, as a sum would count them again, but for years above each other;
+    they are added to `merged_numbers`.
     """
     areas = sorted(merged, reverse=True)
     open_areas: list[tuple[int, int, int, str]] = []  # left, bottom, right, text
@@ -81,6 +87,8 @@ def _fill_merged(rows: Iterator[list[str]], merged: Sequence[tuple[int, int, int
             text = row[left] if top == number and 0 <= left < len(row) else ""
             if text and (not isinstance(text, NumberCell) or (left == right and _YEAR.fullmatch(text))):
                 open_areas.append((left, bottom, right, text))
+            elif text:
+                merged_numbers.append(text)
         open_areas = [area for area in open_areas if area[1] >= number]
         for left, _, right, text in open_areas:
             for column in range(left, min(right + 1, len(row))):

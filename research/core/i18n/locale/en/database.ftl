@@ -227,6 +227,11 @@ loaded-errors =
 loaded-percent = Shown in percent in the workbook; 0.125 means 12.5 %: { $text }.
 loaded-sentinel = The only negative number may be a code for a missing value, such as -999: { $text }.
 loaded-one_column = Read as one column, although most rows have marks that may separate values.
+loaded-merged_numbers =
+    { $n ->
+        [one] 1 number of merged cells stands in the first of them only, so that sums count it once: { $text }.
+       *[other] { $n } numbers of merged cells stand in the first of them only, so that sums count them once: { $text }.
+    }
 loaded-skipped_sheets =
     { $n ->
         [one] 1 further sheet of the workbook is not read.

@@ -151,6 +151,7 @@ loaded-errors = 工作表中有 { $n } 个单元格是 #N/A 之类的错误，�
 loaded-percent = 在文件中以百分比显示，0.125 表示 12.5%：{ $text }。
 loaded-sentinel = 唯一的负数可能是缺失值的代码（如 -999）：{ $text }。
 loaded-one_column = 按一列读取，但多数行含有可能分隔各值的符号。
+loaded-merged_numbers = { $n } 个合并单元格中的数字只放在第一个单元格，避免重复求和：{ $text }。
 loaded-skipped_sheets = 文件中另有 { $n } 个工作表没有读取。
 loaded-short = { $n } 行的列数不足，缺少的值为空。
 loaded-set_aside = { $n } 行不计入数据：{ $rows }。
