@@ -202,11 +202,13 @@ def _page_characters(page: pypdfium2.PdfPage, converter: pypdfium2.PdfPosConv) -
         if character.isspace():
             boxes.append(None)
             continue
-        # Loose boxes have the height of the font, so that the marks of a line are even.
-        corners = text_page.get_charbox(index, loose=True)
-        if corners[2] <= corners[0] or corners[3] <= corners[1]:
-            corners = text_page.get_charbox(index)
-        (x1, y1), (x2, y2) = converter.to_bitmap(*corners[:2]), converter.to_bitmap(*corners[2:])
+        # The height is that of the font, so that the marks of a line are even. The width is that of the glyph:
+        # that of the font reaches into the next character where punctuation is set narrower.
+        left, bottom, right, top = text_page.get_charbox(index)
+        _, font_bottom, _, font_top = text_page.get_charbox(index, loose=True)
+        if font_bottom < font_top:
+            bottom, top = font_bottom, font_top
+        (x1, y1), (x2, y2) = converter.to_bitmap(left, bottom), converter.to_bitmap(right, top)
         box = CharacterBox(min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2))
         boxes.append(box if box.left < box.right and box.top < box.bottom else None)
     return characters, boxes

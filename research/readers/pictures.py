@@ -51,7 +51,11 @@ def draw_picture(data: bytes, number: int, max_pixels: int) -> Picture:
     """
     from PIL import Image, ImageOps
 
-    with Image.open(io.BytesIO(data), formats=PICTURE_FORMATS) as file:
+    try:
+        opened = Image.open(io.BytesIO(data), formats=PICTURE_FORMATS)
+    except Image.DecompressionBombError as error:
+        raise ImageTooLargeError from error
+    with opened as file:
         file.seek(number - 1)
         wide, high = file.size
         if wide * high > MAX_MEGAPIXELS * 1_000_000:

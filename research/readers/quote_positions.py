@@ -17,9 +17,11 @@ from research.core.page_views import QuoteMatch
 MAX_QUOTE_CHARS = 4_000  # folded characters of a quote that are looked for
 _MIN_PIECE_WEIGHT = 10  # of a piece of a quote; a Han character counts twice
 _MIN_PIECE_CHARS = _MIN_PIECE_WEIGHT // 2
-_MIN_EDGE_WEIGHT = 20  # of a piece that a page break cuts off
-_MAX_EDGE_CHARS = 300  # between such a piece and the end of the page: footers and page numbers
-_MIN_PART_SHARE = 0.5  # of a quote, found in pieces within a page
+_MIN_LONG_WEIGHT = 30  # of a piece that is no phrase of a similar sentence; of a short quote,
+_MIN_LONG_PART = 0.4  # this share of its weight
+_MAX_EDGE_CHARS = 200  # between a piece that a page break cuts off and the end of the page: footers and page numbers
+_MIN_LONG_SHARE = 0.5  # of a quote, found in long pieces
+_MIN_WHOLE_SHARE = 0.95  # of a quote, found in any pieces, with which no page break cuts it off
 _IGNORED_CATEGORIES = {"Cc", "Cf", "Cs", "Cn", "Mn", "Pd", "Zs", "Zl", "Zp"}
 _MAX_GAP = 3.0  # between two characters of a line, in heights of a character
 _MAX_COLUMN_GAP = 0.6  # between two characters of a vertical line, in heights of a character
@@ -116,8 +118,16 @@ def _find_pieces(quote: str, page: str) -> list[_Piece]:
         found = page.find(piece, after)
         pieces.append(_Piece(at, found if found >= 0 else page.find(piece), length))
         at += length
-    found_share = sum(piece.length for piece in pieces) / len(quote)
-    return pieces if found_share >= _MIN_PART_SHARE else [piece for piece in pieces if _is_cut(piece, quote, page)]
+    min_weight = min(_MIN_LONG_WEIGHT, _MIN_LONG_PART * _weight(quote))
+    long_pieces = [piece for piece in pieces if _weight(quote[piece.at : piece.at + piece.length]) >= min_weight]
+    has_long_share = sum(piece.length for piece in long_pieces) >= _MIN_LONG_SHARE * len(quote)
+    if has_long_share and sum(piece.length for piece in pieces) >= _MIN_WHOLE_SHARE * len(quote):
+        return pieces
+    cut = [
+        *(piece for piece in long_pieces if _is_cut(piece, len(quote), len(page), _MAX_EDGE_CHARS)),
+        *(piece for piece in pieces if _is_cut(piece, len(quote), len(page), 0)),
+    ][:1]
+    return cut or (long_pieces if has_long_share else [])
 
 
 def _longest_prefix(text: str, page: str) -> int:
@@ -132,12 +142,10 @@ def _longest_prefix(text: str, page: str) -> int:
     return low
 
 
-def _is_cut(piece: _Piece, quote: str, page: str) -> bool:
-    """Return True for the start of a quote near the end of a page, and for its end near the start."""
-    if _weight(quote[piece.at : piece.at + piece.length]) < _MIN_EDGE_WEIGHT:
-        return False
-    runs_over = piece.at == 0 and len(page) - piece.page_at - piece.length <= _MAX_EDGE_CHARS
-    continues = piece.at + piece.length == len(quote) and piece.page_at <= _MAX_EDGE_CHARS
+def _is_cut(piece: _Piece, quote_length: int, page_length: int, max_gap: int) -> bool:
+    """Return True for the start of a quote at the end of a page, and for its end at the start, but for a gap."""
+    runs_over = piece.at == 0 and page_length - piece.page_at - piece.length <= max_gap
+    continues = piece.at + piece.length == quote_length and piece.page_at <= max_gap
     return runs_over or continues
 
 
