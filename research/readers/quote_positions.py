@@ -1,8 +1,8 @@
 """Positions of a quote among the characters of a page, and the boxes of its lines.
 
 The text of a document is cleaned when it is read: lines are joined, hyphenation is undone, spaces between
-Chinese characters are removed. Quotes are therefore compared without white space, hyphens, accents and
-letter case, and with compatibility characters such as ligatures and Kangxi radicals decomposed.
+Chinese characters are removed. Quotes are therefore compared without white space, hyphens, bullets,
+accents and letter case, and with compatibility characters such as ligatures and Kangxi radicals decomposed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ _MIN_LONG_PART = 0.4  # this share of its weight
 _MAX_EDGE_CHARS = 200  # between a piece that a page break cuts off and the end of the page: footers and page numbers
 _MIN_LONG_SHARE = 0.5  # of a quote, found in long pieces
 _MIN_WHOLE_SHARE = 0.95  # of a quote, found in any pieces, with which no page break cuts it off
+_BULLETS = frozenset("·•‧∙▪■●◦○")  # extractors return different characters for one bullet
 _IGNORED_CATEGORIES = {"Cc", "Cf", "Cs", "Cn", "Mn", "Pd", "Zs", "Zl", "Zp"}
 _MAX_GAP = 3.0  # between two characters of a line, in heights of a character
 _MAX_COLUMN_GAP = 0.6  # between two characters of a vertical line, in heights of a character
@@ -74,7 +75,9 @@ def fold_text(characters: Iterable[str]) -> FoldedText:
 @lru_cache(8192)
 def _fold_character(character: str) -> str:
     decomposed = unicodedata.normalize("NFKD", character.casefold())
-    return "".join(part for part in decomposed if unicodedata.category(part) not in _IGNORED_CATEGORIES)
+    return "".join(
+        part for part in decomposed if part not in _BULLETS and unicodedata.category(part) not in _IGNORED_CATEGORIES
+    )
 
 
 def find_quote(quote: str, page: FoldedText, context: str = "") -> tuple[QuoteMatch, list[int]]:

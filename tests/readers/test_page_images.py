@@ -150,6 +150,7 @@ def test_a_footer_within_a_quote_is_left_out() -> None:
         ("人口", "⼈⼝", "whole", "⼈⼝"),
         ("𠮷野家", "\ud842\udfb7野家", "whole", "\ud842\udfb7野家"),
         ("Zürich", "Zu\u0308rich", "whole", "Zu\u0308rich"),
+        ("· One\n· Two", "• One\r\n• Two", "whole", "One\r\n• Two"),
         ("3,5 %", "3,5\u00a0%", "whole", "3,5\u00a0%"),
         ("not on it at all", "Another page with other words", "none", ""),
         ("The tower was never built at all, said the mayor", "On the page stands: the tower was white", "none", ""),
