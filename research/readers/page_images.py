@@ -1,8 +1,8 @@
 """Pages of original files as pictures in which the words of quotes are marked.
 
 `render_page` runs `render_page_task` in a child process with limits, because files are untrusted. PDF pages
-are drawn by PDFium, image files by Pillow. Pictures are WebP, lossless unless that is large: of pages of text
-they have a third of the bytes of PNG.
+are drawn by PDFium, image files by Pillow. Pictures are WebP, lossless unless that is large: pages of text have
+about a sixth of the bytes of PNG.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _LOSSY_QUALITY = 75
 _MARK_COLOUR = (255, 233, 120)
 _MARK_EDGE_COLOUR = (190, 130, 0)  # visible on dark pages as well
 _MARK_PADDING_PIXELS = 1
-_BASE_MEMORY_MB, _MEMORY_FACTOR = 448, 4  # an embedded image of 100 megapixels is unpacked
-_BASE_SECONDS, _SECONDS_PER_MB = 6.0, 0.5
+_BASE_MEMORY_MB, _MEMORY_FACTOR = 768, 4  # an embedded image of 100 megapixels is unpacked
+_BASE_SECONDS, _SECONDS_PER_MB = 15.0, 0.5
 _POOL = ParserPool(2)
 
 _RENDER_FAULTS: dict[ParserFault, RenderFault] = {
