@@ -90,6 +90,7 @@ def _detect_in_workbook(path: Path, kind: str, file: str, corrections: Mapping[s
         details = read_details(path, kind)
     except Exception:  # noqa: BLE001 - damaged parts raise anything; the sheets are read without the details
         details = {}
+    unknown = () if details else (TableRemark(kind="unknown_details", count=1),)
     for sheet in read_sheets(path, file):
         first_rows = [row for row, _ in zip(sheet.rows, range(SAMPLE_ROWS), strict=False)]
         sheet_details = details.get(sheet.name, SheetDetails())
@@ -102,7 +103,8 @@ def _detect_in_workbook(path: Path, kind: str, file: str, corrections: Mapping[s
         if max(map(len, first_rows)) > len(found[-1].columns) and not source.is_complete:  # later rows may be wider
             last_column = max(map(_last_filled_column, sheet.rows), default=0)
             found = _tables_from_rows(first_rows, source._replace(last_filled_column=last_column), corrections)
-        tables.extend(_with_sheet_notices(table, sheet, sheet_details) for table in found)
+        noted = [_with_sheet_notices(table, sheet, sheet_details) for table in found]
+        tables.extend(table.model_copy(update={"notices": (*table.notices, *unknown)}) for table in noted)
     if not tables:
         raise UnreadableTableError("empty", file)
     return tables

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
@@ -18,6 +19,7 @@ from research.core.sql_quoting import quote_literal
 from research.readers.column_formats import DateCell, NumberCell
 from research.readers.duckdb_config import ENGINE_CONFIG
 from research.readers.table_records import UnreadableTableError
+from research.readers.workbook_details import read_ods_areas
 
 MAX_SHEETS = 50
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -44,6 +46,7 @@ def read_sheets(path: Path, file: str) -> Iterator[Sheet]:
     """Yield the sheets of a workbook; formulas give their stored values."""
     try:
         book = CalamineWorkbook.from_path(str(path))
+        ods_areas = read_ods_areas(path) if _is_ods(path) else {}
         for metadata in book.sheets_metadata[:MAX_SHEETS]:
             name = metadata.name
             try:
@@ -56,7 +59,7 @@ def read_sheets(path: Path, file: str) -> Iterator[Sheet]:
             first_row, first_column = sheet.start or (0, 0)  # rows begin in the first row, but in the first used column
             merged = [
                 (top, left - first_column, bottom, right - first_column)
-                for (top, left), (bottom, right) in (sheet.merged_cell_ranges or ())
+                for (top, left), (bottom, right) in (sheet.merged_cell_ranges or ods_areas.get(name) or ())
             ]
             merged_numbers: list[str] = []
             filled = _fill_merged(rows, merged, merged_numbers) if merged else rows
@@ -69,6 +72,14 @@ def read_sheets(path: Path, file: str) -> Iterator[Sheet]:
         raise
     except Exception:  # noqa: BLE001 - the library raises many kinds of errors
         raise UnreadableTableError("broken", file) from None
+
+
+def _is_ods(path: Path) -> bool:
+    """Return True for a package with the content of an ods file."""
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as package:
+        return "content.xml" in package.namelist()
 
 
 def _fill_merged(

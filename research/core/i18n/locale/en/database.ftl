@@ -232,6 +232,7 @@ loaded-merged_numbers =
         [one] 1 number of merged cells stands in the first of them only, so that sums count it once: { $text }.
        *[other] { $n } numbers of merged cells stand in the first of them only, so that sums count them once: { $text }.
     }
+loaded-unknown_details = Hidden rows and columns, filters, errors and percent of this workbook are not recognised.
 loaded-skipped_sheets =
     { $n ->
         [one] 1 further sheet of the workbook is not read.
