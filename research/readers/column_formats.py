@@ -334,6 +334,11 @@ def _convert_number(text: str, form: ColumnFormat) -> str | None:
     return plain
 
 
+def is_date_heading(heading: str) -> bool:
+    """Return True if a heading names dates."""
+    return bool(_DATE_HEADING.search(heading))
+
+
 def to_decimal(text: str) -> Decimal | None:
     """Return a converted number, None for a blank or another text."""
     try:

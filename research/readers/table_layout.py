@@ -218,6 +218,8 @@ def _can_head(row: Sequence[str], count: int, width: int) -> bool:
     """Return True if a row above data of so many filled cells may be its headings."""
     if width == 1:
         return count == 1
+    if width == 2 and count == 1 and len(row) == 2 and not row[0]:
+        return True  # a column of labels without a heading
     return len([cell for cell in row if cell]) > 1 and ((2 * count >= width and count > 1) or all(row))
 
 

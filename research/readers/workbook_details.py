@@ -20,11 +20,11 @@ MAX_PART_BYTES = 32 * 1024**2  # scanned per sheet
 MAX_STYLED_BYTES = 1024**2  # of a sheet, scanned for numbers in percent
 MAX_CONTENT_BYTES = 4 * 1024**2  # of an ods file, whose cells are parsed
 _SPANNED = re.compile(rb"(?:rows|columns)-spanned=\"(?:[2-9]|1\d)")
-_HIDDEN_ROW = re.compile(rb"<(?:\w+:)?row\b[^>]*\shidden=\"(?:1|true)\"")
-_HIDDEN_COLUMN = re.compile(rb"<(?:\w+:)?col\b[^>]*\shidden=\"(?:1|true)\"[^>]*>")
-_ERROR_CELL = re.compile(rb"<(?:\w+:)?c\b[^>]*\st=\"e\"")
+_HIDDEN_ROW = re.compile(rb"<(?:\w+:)?row\b[^<>]{0,400}\shidden=\"(?:1|true)\"")
+_HIDDEN_COLUMN = re.compile(rb"<(?:\w+:)?col\b[^<>]{0,400}\shidden=\"(?:1|true)\"[^<>]{0,400}>")
+_ERROR_CELL = re.compile(rb"<(?:\w+:)?c\b[^<>]{0,400}\st=\"e\"")
 _UNCALCULATED_CELL = re.compile(
-    rb"<(?:\w+:)?c\b(?![^>]*\st=\"str\")[^>]*[^/]>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)"
+    rb"<(?:\w+:)?c\b(?![^<>]{0,400}\st=\"str\")[^<>]{0,400}[^/<>]>\s*<(?:\w+:)?f\b(?:[^<>]{0,400}/>|[^<>]{0,400}>[^<]{0,10000}</(?:\w+:)?f>)"
     rb"\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
 _STYLED_NUMBER = re.compile(rb"<(?:\w+:)?c\s+r=\"([A-Z]{1,3})\d+\"\s+s=\"(\d{1,6})\"(?:\s+t=\"n\")?\s*>")

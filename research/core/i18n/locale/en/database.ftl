@@ -233,6 +233,7 @@ loaded-merged_numbers =
        *[other] { $n } numbers of merged cells stand in the first of them only, so that sums count them once: { $text }.
     }
 loaded-unknown_details = Hidden rows and columns, filters, errors and percent of this workbook are not recognised.
+loaded-serial_days = Whole numbers that may be serial numbers of days in a spreadsheet: { $text }.
 loaded-skipped_sheets =
     { $n ->
         [one] 1 further sheet of the workbook is not read.

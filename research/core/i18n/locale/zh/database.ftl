@@ -153,6 +153,7 @@ loaded-sentinel = 唯一的负数可能是缺失值的代码（如 -999）：{ $
 loaded-one_column = 按一列读取，但多数行含有可能分隔各值的符号。
 loaded-merged_numbers = { $n } 个合并单元格中的数字只放在第一个单元格，避免重复求和：{ $text }。
 loaded-unknown_details = 无法识别这个文件中隐藏的行列、筛选、错误值和百分比格式。
+loaded-serial_days = 这些整数可能是表格软件中的日期序列号：{ $text }。
 loaded-skipped_sheets = 文件中另有 { $n } 个工作表没有读取。
 loaded-short = { $n } 行的列数不足，缺少的值为空。
 loaded-set_aside = { $n } 行不计入数据：{ $rows }。
