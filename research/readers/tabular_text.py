@@ -21,6 +21,7 @@ from research.readers.drafts import (
 )
 from research.readers.office_files import check_container
 from research.readers.table_layout import LAYOUT_ROWS, find_delimiter, find_headings, join_headings
+from research.readers.table_text import row_lines, title_lines
 
 MAX_ROWS = 100_000
 MAX_CELLS = 10_000_000  # spanned by a spreadsheet, including blank cells
@@ -33,17 +34,13 @@ def _add_rows(draft: FileDraft, rows: Iterable[Sequence[str]], path: tuple[str, 
     rows = iter(rows)
     first_rows = list(islice(rows, LAYOUT_ROWS))
     headings = find_headings(first_rows)
-    for row in first_rows[: max(0, headings.first - 1)]:  # a title or a remark above the table
-        if line := label_cells((), row):
-            draft.blocks.append(TextBlock(line, path))
+    draft.blocks += [TextBlock(line, path) for line in title_lines(first_rows, headings)]
     header = join_headings(first_rows, headings)
-    names = [one_line(name) for name in header]
-    rows = chain(first_rows[headings.last :], rows)
     lines: list[str] = []
     size = 0
-    for row in (row for row in rows if any(map(str.strip, row))):
-        lines.append(label_cells(names, row))
-        size += len(lines[-1])
+    for line in row_lines(header, chain(first_rows[headings.last :], rows)):
+        lines.append(line)
+        size += len(line)
         if size > MAX_CHARACTERS:
             raise too_long_error()
         if len(lines) > MAX_ROWS:
