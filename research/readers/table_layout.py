@@ -153,7 +153,9 @@ def _groups_columns(upper: Sequence[str], lower: Sequence[str], body: Sequence[S
         has_groups
         and repeats
         and len(set(pairs)) == len(pairs)
-        and _stands_above_figures([above or below for above, below in pairs], body)
+        and _stands_above_figures(
+            [above if below in ("", above) or not _FIGURE.fullmatch(above) else below for above, below in pairs], body
+        )
     )
 
 

@@ -178,7 +178,9 @@ class Numbering:
         if level.format == "bullet":
             text = _bullet(level.text)
         else:
-            text = re.sub(r"%([1-9])", lambda match: self._number(found, counters, int(match[1]) - 1, level), level.text)
+            text = re.sub(
+                r"%([1-9])", lambda match: self._number(found, counters, int(match[1]) - 1, level), level.text
+            )
         return text + level.suffix if text.strip() else ""
 
     def _list_and_level(self, paragraph: Any) -> tuple[str, int]:
