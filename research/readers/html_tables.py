@@ -7,26 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from lxml import etree
 
 from research.readers.drafts import one_line
-from research.readers.table_text import MAX_ROW_SPAN, Cell, spread_cells, table_lines
+from research.readers.table_text import MAX_ROW_SPAN, Cell, CellTable
 from research.readers.webpages import text_pieces
 
 # Share of links in the text of a table above which it is navigation, by whether it has headings or a caption.
 MAX_LINK_SHARES = {True: 0.8, False: 0.5}
 MAX_TERM_CHARS = 60
 _LAYOUT_CONTENT = ("table", "h1", "h2", "h3", "h4", "h5", "h6", "form", "nav", "article", "section")
-
-
-class PageTable(NamedTuple):
-    """A table of a page: its rows of texts, of which the first `heading_rows` are marked as headings."""
-
-    caption: str
-    rows: list[list[str]]
-    heading_rows: int
 
 
 def flatten_text(root: Any) -> str:
@@ -47,7 +39,7 @@ def is_data_table(table: Any) -> bool:
     return links <= MAX_LINK_SHARES[has_headings] * len(re.sub(r"\s+", "", table.text_content()))
 
 
-def read_table(table: Any) -> PageTable:
+def read_table(table: Any) -> CellTable:
     """Read the cells of a table element, which may leave out the tags of its rows' groups."""
     rows = [list(row.iterchildren("td", "th")) for row in table.iter("tr")]
     in_heads = [row.getparent().tag == "thead" for row in table.iter("tr")]
@@ -63,7 +55,7 @@ def read_table(table: Any) -> PageTable:
     ]
     caption = " ".join(one_line(flatten_text(element)) for element in table.iterchildren("caption"))
     marked_rows = heading_rows if heading_rows < len(kept) else 0
-    return PageTable(caption, spread_cells(texts, marked_rows), marked_rows)
+    return CellTable(texts, marked_rows, caption)
 
 
 def _span(cell: Any, name: str) -> int:
@@ -86,7 +78,7 @@ def _label_tables(root: Any) -> None:
             continue
         content = read_table(table)
         lines = [content.caption] if content.caption else []
-        lines += table_lines(content.rows, content.heading_rows)
+        lines += content.lines()
         _replace_by_paragraphs(table, lines)
 
 
@@ -116,7 +108,7 @@ def _replace_by_paragraphs(element: Any, lines: Iterable[str]) -> None:
         etree.SubElement(element, "p").text = line
 
 
-def read_tables(root: Any) -> Iterator[PageTable]:
+def read_tables(root: Any) -> Iterator[CellTable]:
     """Yield the tables of a page that hold data; without a caption, one has the heading above it."""
     heading = ""
     for element in root.iter("h1", "h2", "h3", "h4", "h5", "h6", "table"):

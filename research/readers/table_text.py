@@ -90,10 +90,25 @@ class Cell(NamedTuple):
     rows: int = 1
 
 
-def spread_cells(rows: Iterable[Sequence[Cell]], heading_rows: int = 0) -> list[list[str]]:
+class CellTable(NamedTuple):
+    """The cells of a table by row, of which the first `heading_rows` are marked as headings."""
+
+    cells: list[list[Cell]]
+    heading_rows: int = 0
+    caption: str = ""
+
+    def lines(self) -> list[str]:
+        """Return the table as lines, one a row."""
+        return table_lines(spread_cells(self.cells, self.heading_rows), self.heading_rows)
+
+
+def spread_cells(
+    rows: Iterable[Sequence[Cell]], heading_rows: int = 0, *, repeats_numbers: bool = True
+) -> list[list[str]]:
     """Return the texts of a table by column; a merged cell repeats its text in each of its rows.
 
     It repeats it in each of its columns only within the first `heading_rows` rows, as there it names them.
+    Without `repeats_numbers`, a number stands in the first row alone, as a sum would count it again.
     """
     grid: list[list[str]] = []
     open_cells: dict[int, tuple[str, int]] = {}  # by column: the text, and the rows that it still fills
@@ -112,7 +127,8 @@ def spread_cells(rows: Iterable[Sequence[Cell]], heading_rows: int = 0) -> list[
             for n in range(min(max(cell.columns, 1), MAX_SPAN)):
                 text = cell.text if not n or number < heading_rows else ""
                 if cell.rows > 1:
-                    open_cells[len(row)] = (text, min(cell.rows, MAX_ROW_SPAN) - 1)
+                    repeated = text if repeats_numbers or number < heading_rows or not is_figure(text) else ""
+                    open_cells[len(row)] = (repeated, min(cell.rows, MAX_ROW_SPAN) - 1)
                 row.append(text)
         continue_from_above()
         grid.append(row)

@@ -29,28 +29,37 @@ ROWS_PER_SECTION = 50
 
 
 def _add_rows(draft: FileDraft, rows: Iterable[Sequence[str]], path: tuple[str, ...] = ()) -> None:
-    """Add the rows of a table under a heading path, in sections of `ROWS_PER_SECTION`, labelled
-    with their columns."""
+    """Add the rows of a table under a heading path, labelled with their columns."""
     rows = iter(rows)
     first_rows = list(islice(rows, LAYOUT_ROWS))
     headings = find_headings(first_rows)
     draft.blocks += [TextBlock(line, path) for line in title_lines(first_rows, headings)]
     header = join_headings(first_rows, headings)
-    lines: list[str] = []
+    count = add_lines(draft, row_lines(header, chain(first_rows[headings.last :], rows)), path)
+    if header and not count:
+        draft.blocks.append(TextBlock(label_cells((), header), path))
+
+
+def add_lines(draft: FileDraft, lines: Iterable[str], path: tuple[str, ...] = ()) -> int:
+    """Add the lines of a table under a heading path, in sections of `ROWS_PER_SECTION`, and return their number.
+
+    Raises:
+        UnreadableFileError: there are too many.
+    """
+    kept: list[str] = []
     size = 0
-    for line in row_lines(header, chain(first_rows[headings.last :], rows)):
-        lines.append(line)
+    for line in lines:
+        kept.append(line)
         size += len(line)
         if size > MAX_CHARACTERS:
             raise too_long_error()
-        if len(lines) > MAX_ROWS:
+        if len(kept) > MAX_ROWS:
             detail = f"The table has more than {MAX_ROWS:,} rows; split it."
             raise UnreadableFileError("too large", detail, "rows")
-    for start in range(0, len(lines), ROWS_PER_SECTION):
-        part = lines[start : start + ROWS_PER_SECTION]
+    for start in range(0, len(kept), ROWS_PER_SECTION):
+        part = kept[start : start + ROWS_PER_SECTION]
         draft.blocks.append(TextBlock("\n".join(part), (*path, f"{start + 1}–{start + len(part)}")))
-    if header and not lines:
-        draft.blocks.append(TextBlock(label_cells((), header), path))
+    return len(kept)
 
 
 def read_csv(data: bytes, suffix: str = ".csv") -> FileDraft:

@@ -14,7 +14,7 @@ from lxml import etree
 
 from research.readers.drafts import MAX_CHARACTERS, FileDraft, TextBlock, one_line, title_line
 from research.readers.office_files import check_container, usable_title
-from research.readers.table_text import Cell, spread_cells, table_lines
+from research.readers.table_text import Cell, CellTable
 from research.readers.word_numbering import Numbering
 from research.readers.word_text import ParagraphReader, ParagraphText, W, is_on
 
@@ -32,6 +32,7 @@ class WordBlock(NamedTuple):
     text: str
     level: int | None = None
     is_note: bool = False
+    table: CellTable | None = None
 
 
 def _outline_level(element: Any) -> int | None:
@@ -119,43 +120,48 @@ class WordReader:
         if len(rows) == 1 and len(cells := [*_children(rows[0], "tc")]) == 1:
             yield from self.blocks(cells[0])
             return
-        texts, heading_rows, notes = self.read_table(table)
-        yield WordBlock("\n".join(table_lines(texts, heading_rows)))
+        content, notes = self._read_table(table)
+        yield WordBlock("\n".join(content.lines()), table=content)
         for note in notes:
             yield WordBlock(note, is_note=True)
 
-    def read_table(self, table: Any) -> tuple[list[list[str]], int, list[str]]:
-        """Return the texts of a table by row and column, the number of its marked heading rows, and its notes."""
+    def _read_table(self, table: Any) -> tuple[CellTable, list[str]]:
+        """Return the cells of a table, and the notes in it."""
         rows: list[list[Cell]] = []
         notes: list[str] = []
-        merged: dict[int, str] = {}  # texts of cells that may continue in the next rows, by column
         heading_rows = 0
+        merged: dict[int, tuple[int, int]] = {}  # by column: row and place of the cell that may go on below
         for row in _children(table, "tr"):
             if _is_left_out(row):
                 continue
             if heading_rows == len(rows) and is_on(row.find(f"{W}trPr/{W}tblHeader")):
                 heading_rows += 1
-            cells: list[Cell] = []
-            column = 0
-            if skipped := _count(row.find(f"{W}trPr/{W}gridBefore"), 0):
-                cells.append(Cell("", skipped))
-                column = skipped
+            column = _count(row.find(f"{W}trPr/{W}gridBefore"), 0)
+            cells = [Cell("", column)] if column else []
             for cell in _children(row, "tc"):
                 if cell.find(f"{W}tcPr/{W}cellDel") is not None:
                     continue
                 width = _count(cell.find(f"{W}tcPr/{W}gridSpan"), 1)
                 merge = cell.find(f"{W}tcPr/{W}vMerge")
-                if merge is not None and merge.get(f"{W}val") != "restart":
-                    text = merged.get(column, "")
+                is_continued = merge is not None and merge.get(f"{W}val") != "restart"
+                if is_continued and column in merged:
+                    top, place = merged[column]
+                    rows[top][place] = rows[top][place]._replace(rows=len(rows) - top + 1)
                 else:
-                    blocks = [*self.blocks(cell)]
-                    text = "\n".join(block.text for block in blocks if block.text.strip() and not block.is_note)
-                    notes += [block.text for block in blocks if block.is_note]
-                    merged[column] = text if merge is not None else ""
-                cells.append(Cell(text, width))
+                    text, cell_notes = self._cell_text(cell)
+                    notes += cell_notes
+                    cells.append(Cell(text, width))
+                    merged.pop(column, None)
+                    if merge is not None:
+                        merged[column] = (len(rows), len(cells) - 1)
                 column += width
             rows.append(cells)
-        return spread_cells(rows, heading_rows), heading_rows, notes
+        return CellTable(rows, heading_rows if heading_rows < len(rows) else 0), notes
+
+    def _cell_text(self, cell: Any) -> tuple[str, list[str]]:
+        blocks = [*self.blocks(cell)]
+        text = "\n".join(block.text for block in blocks if block.text.strip() and not block.is_note)
+        return text, [block.text for block in blocks if block.is_note]
 
 
 def _count(element: Any, default: int) -> int:
