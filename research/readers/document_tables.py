@@ -63,7 +63,7 @@ def _page_tables(data: bytes) -> Iterator[tuple[str, list[list[str]]]]:
 def _word_tables(data: bytes) -> Iterator[tuple[str, list[list[str]]]]:
     """Yield the tables of a Word file with two columns and rows at least.
 
-    One is named by the paragraph before it if it is short, else by the last heading.
+    One is named by a title in its first row, by the paragraph before it if that is short, else by the last heading.
     """
     heading, caption = "", ""
     for block in WordReader(open_word_file(data)).blocks():
@@ -72,6 +72,8 @@ def _word_tables(data: bytes) -> Iterator[tuple[str, list[list[str]]]]:
             heading = text if block.level is not None and text else heading
             caption = text or caption
         elif len(block.table.cells) > 1 and max(map(len, block.table.cells)) > 1:
+            top = {cell.text.strip() for cell in block.table.cells[0]} - {""}
+            title = one_line(top.pop(), MAX_CAPTION_CHARS) if len(top) == 1 else ""
             name = caption if len(caption) <= MAX_CAPTION_CHARS else heading[:MAX_CAPTION_CHARS]
-            yield name, _rows(block.table)
+            yield title or name, _rows(block.table)
             caption = heading

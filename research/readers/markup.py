@@ -32,7 +32,6 @@ from research.readers.drafts import (
     too_deep_error,
 )
 from research.readers.html_tables import flatten_text, label_page
-from research.readers.table_text import table_lines
 from research.readers.webpages import (
     PageLimitError,
     decode_page,
@@ -236,9 +235,6 @@ def _add_main_text(draft: FileDraft, element: Any) -> None:
         if child.tag == "head":
             level = (child.get("rend") or "h2")[1:]
             draft.add_heading(int(level) if level.isdigit() else 2, flatten_text(child))
-        elif child.tag == "table":  # one of lines, or else one that arranges text
-            cells = [[flatten_text(cell) for cell in row.findall("cell")] for row in child.iter("row")]
-            draft.add_text("\n".join(table_lines(cells)))
         elif child.find(".//head") is not None or child.find(".//table") is not None:
             _add_main_text(draft, child)
         else:

@@ -16,6 +16,7 @@ from research.readers.total_rows import RowSorter
 _HAN_PATTERN = re.compile(f"[{HAN_RANGES}]")
 MAX_SPAN = 64  # columns of a merged cell that are counted
 MAX_ROW_SPAN = 1_000
+MAX_FILLED_CELLS = 2_000_000  # of a table, after which merged cells are not filled
 
 
 def table_lines(rows: Sequence[Sequence[str]], heading_rows: int = 0) -> list[str]:
@@ -111,6 +112,7 @@ def spread_cells(
     Without `repeats_numbers`, a number stands in the first row alone, as a sum would count it again.
     """
     grid: list[list[str]] = []
+    filled = 0
     open_cells: dict[int, tuple[str, int]] = {}  # by column: the text, and the rows that it still fills
     for number, cells in enumerate(rows):
         row: list[str] = []
@@ -132,4 +134,7 @@ def spread_cells(
                 row.append(text)
         continue_from_above()
         grid.append(row)
+        filled += len(row)
+        if filled > MAX_FILLED_CELLS:
+            open_cells.clear()
     return grid

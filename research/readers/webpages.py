@@ -109,11 +109,13 @@ def _remove_hidden(root: Any) -> None:
         if not is_hidden and (element.get("aria-hidden") or "").lower() == "true":
             is_hidden = 2 * len(element.text_content()) < total
         if is_hidden and element.tag not in ("html", "body"):
-            metadata = [*element.iter("meta", "script")]
+            metadata = [*element.iterdescendants("meta", "script")]
             for child in list(element):
                 element.remove(child)
             element.text = None
-            element.extend(metadata)
+            for entry in metadata:
+                entry.tail = None
+                element.append(entry)
 
 
 def _remove_ruby_readings(root: Any) -> None:

@@ -14,6 +14,7 @@ from research.core.text.numbers import HAN_ONE_TO_NINE, ONES, RANKS, TEENS, TENS
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _LEVELS = 9
 _MAX_STYLE_DEPTH = 20
+_MAX_WIDTH = 9
 _MAX_VALUE = 99_999  # larger numbers, which a damaged file may have, are written in digits
 
 
@@ -146,7 +147,7 @@ def _read_level(element: Any) -> _Level:
     return _Level(
         start=_integer(_value(element, "start"), 0),
         format=name,
-        width=len(example.split(",")[0]),
+        width=min(len(example.split(",")[0]), _MAX_WIDTH),
         text=_value(element, "lvlText") or "",
         suffix="" if _value(element, "suff") == "nothing" else " ",
         restart_after=None if restart is None else _integer(restart, 0),
@@ -160,6 +161,14 @@ class Numbering:
     def __init__(self, numbering: Any | None, styles: Any) -> None:
         """Take the roots of the parts `numbering`, None if there is none, and `styles`."""
         self._styles = {style.get(f"{_W}styleId"): style for style in styles.iterchildren(f"{_W}style")}
+        self._default_style = next(
+            (
+                key
+                for key, style in self._styles.items()
+                if style.get(f"{_W}type") == "paragraph" and style.get(f"{_W}default") in ("1", "true")
+            ),
+            None,
+        )
         roots = [] if numbering is None else [numbering]
         self._abstracts = {a.get(f"{_W}abstractNumId"): a for root in roots for a in root.iterchildren(f"{_W}abstractNum")}  # fmt: skip
         self._instances = {n.get(f"{_W}numId"): n for root in roots for n in root.iterchildren(f"{_W}num")}
@@ -186,9 +195,8 @@ class Numbering:
     def _list_and_level(self, paragraph: Any) -> tuple[str, int]:
         """Return the id of the list of a paragraph, "" for none, and the level in it, from 0."""
         list_id, level_text = _numbering_properties(paragraph)
-        style_id = _value(paragraph.find(f"{_W}pPr"), "pStyle") if paragraph.find(f"{_W}pPr") is not None else None
-        if style_id is None:
-            style_id = next((key for key, s in self._styles.items() if s.get(f"{_W}default") in ("1", "true") and s.get(f"{_W}type") == "paragraph"), None)  # fmt: skip
+        stated = paragraph.find(f"{_W}pPr/{_W}pStyle")
+        style_id = self._default_style if stated is None else stated.get(f"{_W}val")
         level = _integer(level_text, 0)
         for _ in range(_MAX_STYLE_DEPTH):
             style = self._styles.get(style_id)

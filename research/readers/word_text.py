@@ -62,7 +62,7 @@ class ParagraphReader:
         """Take the root of the part `styles`, and the notes by their kind, "footnote" or "endnote", and id."""
         self._styles = {style.get(f"{W}styleId"): style for style in styles.iterchildren(f"{W}style")}
         self._style_properties: dict[str | None, dict[str, str]] = {None: {}}
-        self._notes = notes
+        self._notes = dict(notes)
         self._note_counts = dict.fromkeys(_NOTE_PREFIXES, 0)
 
     def read(self, paragraph: Any) -> ParagraphText:
@@ -110,7 +110,7 @@ class ParagraphReader:
 
     def _read_note(self, reference: Any, kind: str) -> tuple[str, str]:
         """Return the mark of a note and its text, which begins with the mark."""
-        note = self._notes.get((kind, reference.get(f"{W}id") or ""))
+        note = self._notes.pop((kind, reference.get(f"{W}id") or ""), None)  # a damaged note may refer to itself
         if note is None:
             return "", ""
         has_own_mark = is_on_attribute(reference.get(f"{W}customMarkFollows"))
