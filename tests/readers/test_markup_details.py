@@ -53,7 +53,7 @@ def test_html_in_markdown_is_read_like_a_page() -> None:
         "```\ndef f():\n    return 1\n```\n"
     )
     assert markdown(source) == [
-        "Volume 3.2 × 10⁶ m³ of H₂O  here",
+        "Volume 3.2 × 10⁶ m³ of H₂O here",
         "there.",
         "More",
         "Inside details.",
