@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from research.readers.drafts import MAX_CHARACTERS, UnreadableFileError, one_line
 from research.readers.html_tables import read_tables
-from research.readers.table_layout import Headings, join_headings
+from research.readers.table_layout import join_headings
 from research.readers.table_records import UnreadableTableError, unique_name
-from research.readers.table_text import CellTable, spread_cells
+from research.readers.table_text import CellTable, marked_headings, spread_cells
 from research.readers.webpages import decode_page, parse_html
 from research.readers.word import WordReader, open_word_file
 
@@ -48,16 +48,23 @@ def read_document_tables(path: Path, file: str) -> list[DocumentTable]:
 
 def _rows(table: CellTable) -> list[list[str]]:
     """Return the texts of a table by row and column, with its marked headings in one row."""
-    rows = spread_cells(table.cells, table.heading_rows, repeats_numbers=False)
+    rows = spread_cells(table.cells, table.heading_count, repeats_numbers=False)
     rows = [[one_line(text, MAX_CHARACTERS) for text in row] for row in rows]
-    if table.heading_rows > 1:
-        return [join_headings(rows, Headings(1, table.heading_rows)), *rows[table.heading_rows :]]
-    return rows
+    if not table.heading_count:
+        return rows
+    headings = marked_headings(rows, table.heading_count)
+    return [join_headings(rows, headings), *rows[headings.last :]]
+
+
+def _title(table: CellTable) -> str:
+    """Return the only text in the first row of a table, which then is no heading, or ""."""
+    texts = {cell.text.strip() for cell in table.cells[0]} - {""}
+    return one_line(texts.pop(), MAX_CAPTION_CHARS) if len(texts) == 1 and len(table.cells[0]) == 1 else ""
 
 
 def _page_tables(data: bytes) -> Iterator[tuple[str, list[list[str]]]]:
     for table in read_tables(parse_html(decode_page(data), require_complete=True)):
-        yield table.caption[:MAX_CAPTION_CHARS], _rows(table)
+        yield (_title(table) or table.caption)[:MAX_CAPTION_CHARS], _rows(table)
 
 
 def _word_tables(data: bytes) -> Iterator[tuple[str, list[list[str]]]]:
@@ -72,8 +79,6 @@ def _word_tables(data: bytes) -> Iterator[tuple[str, list[list[str]]]]:
             heading = text if block.level is not None and text else heading
             caption = text or caption
         elif len(block.table.cells) > 1 and max(map(len, block.table.cells)) > 1:
-            top = {cell.text.strip() for cell in block.table.cells[0]} - {""}
-            title = one_line(top.pop(), MAX_CAPTION_CHARS) if len(top) == 1 else ""
             name = caption if len(caption) <= MAX_CAPTION_CHARS else heading[:MAX_CAPTION_CHARS]
-            yield title or name, _rows(block.table)
+            yield _title(block.table) or name, _rows(block.table)
             caption = heading

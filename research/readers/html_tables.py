@@ -108,12 +108,18 @@ def _replace_by_paragraphs(element: Any, lines: Iterable[str]) -> None:
         etree.SubElement(element, "p").text = line
 
 
+def _holds_names_and_values(table: Any) -> bool:
+    """Return True if each row is a name, marked as a heading, and its value: such a table has no columns of data."""
+    rows = [[cell.tag for cell in row.iterchildren("td", "th")] for row in table.iter("tr")]
+    return all(tags == ["th", "td"] for tags in rows if len(tags) > 1)
+
+
 def read_tables(root: Any) -> Iterator[CellTable]:
-    """Yield the tables of a page that hold data; without a caption, one has the heading above it."""
+    """Yield the tables of a page that hold rows of data; without a caption, one has the heading above it."""
     heading = ""
     for element in root.iter("h1", "h2", "h3", "h4", "h5", "h6", "table"):
         if element.tag != "table":
             heading = one_line(flatten_text(element))
-        elif is_data_table(element):
+        elif is_data_table(element) and not _holds_names_and_values(element):
             table = read_table(element)
             yield table._replace(caption=table.caption or heading)

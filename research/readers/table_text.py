@@ -28,9 +28,7 @@ def table_lines(rows: Sequence[Sequence[str]], heading_rows: int = 0) -> list[st
     rows = [row for row in rows if any(map(str.strip, row))]
     width = max(map(len, rows), default=0)
     if 0 < heading_rows < len(rows):
-        headings = Headings(1, heading_rows)
-        while headings.height > 1 and _is_title(rows[headings.first - 1], width):
-            headings = Headings(headings.first + 1, headings.height - 1)
+        headings = marked_headings(rows, heading_rows)
     else:
         headings = find_headings(rows)
         if width <= 2 and not all(is_figure(cell) for row in rows[headings.last :] for cell in row if cell.strip()):
@@ -39,6 +37,15 @@ def table_lines(rows: Sequence[Sequence[str]], heading_rows: int = 0) -> list[st
         pairs = [[text for cell in row if (text := one_line(cell, MAX_CHARACTERS))] for row in rows]
         return [(": " if len(pair) == 2 else "; ").join(pair) for pair in pairs]
     return [*title_lines(rows, headings), *row_lines(join_headings(rows, headings), rows[headings.last :])]
+
+
+def marked_headings(rows: Sequence[Sequence[str]], heading_rows: int) -> Headings:
+    """Return the headings of a table that marks so many rows, of which the first may be titles."""
+    width = max(map(len, rows[:heading_rows]), default=0)
+    first = 1
+    while first < heading_rows and _is_title(rows[first - 1], width):
+        first += 1
+    return Headings(first, heading_rows - first + 1)
 
 
 def _is_title(row: Sequence[str], width: int) -> bool:
@@ -100,7 +107,18 @@ class CellTable(NamedTuple):
 
     def lines(self) -> list[str]:
         """Return the table as lines, one a row."""
-        return table_lines(spread_cells(self.cells, self.heading_rows), self.heading_rows)
+        return table_lines(spread_cells(self.cells, self.heading_count), self.heading_count)
+
+    @property
+    def heading_count(self) -> int:
+        """Return the number of heading rows: those marked, or two if cells of the upper one span columns of words."""
+        if self.heading_rows:
+            return self.heading_rows
+        top = next((n for n, row in enumerate(self.cells) if len(row) > 1), 0)
+        upper, lower = self.cells[top : top + 1], self.cells[top + 1 : top + 2]
+        spans_columns = any(cell.columns > 1 and cell.text.strip() for row in upper for cell in row)
+        are_words = not any(is_figure(cell.text) for row in lower for cell in row)
+        return top + 2 if spans_columns and are_words and len(self.cells) > top + 2 else 0
 
 
 def spread_cells(

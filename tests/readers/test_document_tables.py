@@ -28,6 +28,9 @@ REGIONS = (
 )
 
 
+FACTS = "<table><tr><th>Area</th><td>6 km²</td></tr><tr><th>Depth</th><td>2 m</td></tr></table>"
+
+
 def page(body: str) -> str:
     return f"<!DOCTYPE html><html><head><meta charset='utf-8'><title>T</title></head><body>{body}</body></html>"
 
@@ -47,6 +50,19 @@ def test_merged_cells_and_two_rows_of_headings_name_each_value() -> None:
         "Region: East; 2022 H1: 1; 2022 H2: 2",
         "Region: West; 2022 H1: 3 ca.; 2022 H2: 4",
         "[Total row] Region: Total; 2022 H2: 6",
+    ]
+
+
+def test_a_heading_over_several_columns_is_one_of_two_rows() -> None:
+    fees = (
+        "<table><tr><td colspan=3>Fees</td></tr><tr><td>Who</td><td colspan=2>Fee</td></tr>"
+        "<tr><td></td><td>high season</td><td>low season</td></tr><tr><td>Adult</td><td>60</td><td>40</td></tr>"
+        "<tr><td>Child</td><td>30</td><td>20</td></tr></table>"
+    )
+    assert lines(fees) == [
+        "Fees",
+        "Who: Adult; Fee high season: 60; Fee low season: 40",
+        "Who: Child; Fee high season: 30; Fee low season: 20",
     ]
 
 
@@ -112,7 +128,7 @@ def loaded(path: Path, folder: Path) -> dict[str, tuple[list[str], list[tuple[ob
 def test_each_table_of_a_page_is_a_data_table(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     path.write_text(
-        page(f"<h2>By region</h2>{REGIONS.replace('<br>ca.', '')}{VISITORS}<table><tr><td>one</td></tr></table>")
+        page(f"<h2>By region</h2>{REGIONS.replace('<br>ca.', '')}{VISITORS}<table><tr><td>one</td></tr></table>{FACTS}")
     )
     found = loaded(path, tmp_path)
     assert list(found) == ["By_region", "游客量_万人"]
