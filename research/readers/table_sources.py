@@ -18,10 +18,11 @@ from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 from research.core.sql_quoting import quote_literal
 from research.readers.column_formats import DateCell, NumberCell
 from research.readers.duckdb_config import ENGINE_CONFIG
-from research.readers.table_records import UnreadableTableError
+from research.readers.table_records import DOCUMENT_SUFFIXES, UnreadableTableError
 from research.readers.workbook_details import read_ods_areas
 
 MAX_SHEETS = 50
+MAX_JSON_LINE_BYTES = 16_777_216
 _YEAR = re.compile(r"(?:19|20)\d\d")
 MAX_ROWS_ABOVE = 1_000  # blank rows above a sheet's first cell that count in the numbers of rows
 JSON_SAMPLE_ROWS = 20_000  # JSON lines from which columns are detected
@@ -43,7 +44,12 @@ class Sheet(NamedTuple):
 
 
 def read_sheets(path: Path, file: str) -> Iterator[Sheet]:
-    """Yield the sheets of a workbook; formulas give their stored values."""
+    """Yield the sheets of a workbook; formulas give their stored values. The tables of a document are its sheets."""
+    if Path(file).suffix.lower() in DOCUMENT_SUFFIXES:
+        from research.readers.document_tables import read_document_tables
+
+        yield from (Sheet(table.name, iter(table.rows)) for table in read_document_tables(path, file)[:MAX_SHEETS])
+        return
     try:
         book = CalamineWorkbook.from_path(str(path))
         ods_areas = read_ods_areas(path) if _is_ods(path) else {}
@@ -132,12 +138,15 @@ class SchemaMismatchError(Exception):
 
 
 def source_expression(path: Path, kind: str, sample_size: int = JSON_SAMPLE_ROWS) -> str:
-    """Return the SQL that reads a Parquet file, or JSON lines with the columns of the first
+    """Return the SQL that reads a Parquet file, a JSON document, or JSON lines with the columns of the first
     `sample_size` lines; -1 means all lines."""
     path_literal = quote_literal(str(path.absolute()))
     if kind == ".parquet":
         return f"read_parquet({path_literal})"
-    return f"read_json({path_literal}, format = 'newline_delimited', maximum_object_size = 16777216, sample_size = {sample_size})"
+    if kind == ".json":
+        size = max(MAX_JSON_LINE_BYTES, path.stat().st_size + 1)  # the document may be one object
+        return f"read_json({path_literal}, format = 'auto', maximum_object_size = {size}, sample_size = -1)"
+    return f"read_json({path_literal}, format = 'newline_delimited', maximum_object_size = {MAX_JSON_LINE_BYTES}, sample_size = {sample_size})"
 
 
 @contextmanager
