@@ -52,6 +52,9 @@ _LAYOUT_KEYS = {
     "sentinel": "loaded.sentinel",
     "one_column": "loaded.one_column",
     "skipped_sheets": "loaded.skipped_sheets",
+    "merged_numbers": "loaded.merged_numbers",
+    "unknown_details": "loaded.unknown_details",
+    "serial_days": "loaded.serial_days",
 }
 # Notes on how a file is laid out, which matter to no figure.
 LAYOUT_NOTES = frozenset(

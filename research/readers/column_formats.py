@@ -51,6 +51,8 @@ _PLAIN: dict[ValueKind, re.Pattern[str]] = {
     "datetime": re.compile(_ISO_DAY + r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?"),
     "boolean": re.compile(r"true|false", re.IGNORECASE),
 }
+_YEAR_MONTH = re.compile(r"(?:19|20)[0-9]{2}\.(?:0?[1-9]|1[0-2])")  # as a number, October would equal January
+_CODE_WITH_E = re.compile(r"[0-9]+E[0-9]+")  # programs write numbers with a sign or a point: 1E+05
 _PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]+)?")
 _THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,4}(?:\.[0-9]+)?")
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -211,6 +213,8 @@ def _detect_number(values: Sequence[str], hints: StyleHints, heading: str) -> Co
     texts = [value for value in exponents if type(value) is str]
     if texts and len(texts) == len(values) and all(map(number_formats.SHORTENED.fullmatch, texts)):
         return ColumnFormat(reason="shortened", example=texts[0])
+    if any(map(_CODE_WITH_E.fullmatch, texts)):
+        return ColumnFormat(reason="names")
     if len(exponents) == len(values):
         return ColumnFormat(kind="number")
     plain = [value for value in values if not number_formats.EXPONENT.fullmatch(value)]
@@ -222,6 +226,8 @@ def _detect_number(values: Sequence[str], hints: StyleHints, heading: str) -> Co
         return None
     if number_formats.is_identifier(digits):
         return ColumnFormat(reason="identifier")
+    if len(set(digits)) > 1 and all(map(_YEAR_MONTH.fullmatch, digits)):
+        return ColumnFormat(reason="names")
     if _IDENTIFIER_HEADING.search(heading) or all(n.has_plus and len(n.digits) > 7 for n in numbers):
         return ColumnFormat(reason="names")
     if reason := _find_unit_doubt(numbers, heading):
@@ -326,6 +332,11 @@ def _convert_number(text: str, form: ColumnFormat) -> str | None:
     if plain is None or (form.kind == "integer" and "." in plain):
         return None
     return plain
+
+
+def is_date_heading(heading: str) -> bool:
+    """Return True if a heading names dates."""
+    return bool(_DATE_HEADING.search(heading))
 
 
 def to_decimal(text: str) -> Decimal | None:

@@ -65,7 +65,7 @@ def read_rows(path: Path, encoding: str, delimiter: str, file: str) -> Iterator[
 
 def _find_style(lines: Sequence[str], delimiter: str) -> dict[str, Any]:
     """Return the quotation mark and if spaces after delimiters are skipped, as arguments of `csv.reader`."""
-    skips_spaces = delimiter == "|" or (delimiter != " " and any(f'{delimiter} "' in line for line in lines))
+    skips_spaces = delimiter in ("|", " ") or any(f'{delimiter} "' in line for line in lines)
     return {"quotechar": find_quote(lines), "skipinitialspace": skips_spaces}
 
 

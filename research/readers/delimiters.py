@@ -56,7 +56,7 @@ def _split(lines: Sequence[str], mark: str, quote: str = '"') -> list[list[str]]
     """Return the first rows that are not blank, none if the text breaks the rules of CSV."""
     rows = []
     try:
-        for row in csv.reader(lines, delimiter=mark, quotechar=quote):
+        for row in csv.reader(lines, delimiter=mark, quotechar=quote, skipinitialspace=mark == " "):
             if any(cell.strip() for cell in row):
                 rows.append(row)
             if len(rows) >= LAYOUT_ROWS:
@@ -79,8 +79,8 @@ def _consistency(rows: Sequence[Sequence[str]]) -> tuple[float, int]:
 
 
 def _is_spaced(rows: Sequence[Sequence[str]]) -> bool:
-    """Return True if single spaces split all rows but the first alike, with numbers below each other."""
-    body = rows[1:]
+    """Return True if spaces split all rows but the first alike, with numbers below each other."""
+    body = [row for row in rows[1:] if set("".join(row)) - set("-=")]
     if len(body) < MIN_SPACED_ROWS or len({len(row) for row in body}) != 1 or len(body[0]) < 2:
         return False
     if len(rows[0]) not in (len(body[0]), len(body[0]) - 1):

@@ -6,7 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from research.readers.column_formats import to_decimal
+from research.readers.column_formats import is_date_heading, to_decimal
+from research.readers.date_formats import parse_serial_day
 from research.readers.table_areas import blank_row_doubts
 from research.readers.table_layout import Headings
 from research.readers.table_records import FileColumn
@@ -77,6 +78,13 @@ def describe_columns(
     ]
     if coded:
         remarks.append(TableRemark(kind="sentinel", text=", ".join(coded), count=len(coded)))
+    serials = [
+        column.name
+        for column, cells in zip(columns, values, strict=True)
+        if column.type == "integer" and is_date_heading(column.heading) and _are_serial_days(cells)
+    ]
+    if serials:
+        remarks.append(TableRemark(kind="serial_days", text=", ".join(serials), count=len(serials)))
     if _continues_labels(columns, values):
         remarks.append(TableRemark(kind="blank_labels", text=columns[0].name, count=1))
     if delimiter and len(columns) == 1:
@@ -84,6 +92,12 @@ def describe_columns(
         if len(marked) > len(values[0]) / 2:
             remarks.append(TableRemark(kind="one_column", count=1))
     return remarks
+
+
+def _are_serial_days(cells: Sequence[str]) -> bool:
+    """Return True if all numbers may be serial numbers of days in Excel."""
+    filled = [cell.strip() for cell in cells if cell.strip()]
+    return bool(filled) and all(map(parse_serial_day, filled))
 
 
 def _has_missing_code(cells: Sequence[str]) -> bool:

@@ -15,12 +15,15 @@ from research.readers.column_choices import choose_format, find_odd_values
 from research.readers.column_formats import ColumnFormat, detect_format, find_hints
 from research.readers.delimited_text import find_file_encoding, read_first_rows
 from research.readers.layout_remarks import describe_columns, describe_layout
+from research.readers.nested_columns import flat_expression
 from research.readers.table_areas import TableArea, find_areas
 from research.readers.table_layout import Headings, find_headings, heading_rows, join_headings
 from research.readers.table_records import (
     MAX_COLUMNS,
     MAX_ROWS,
     SAMPLE_ROWS,
+    SHEET_SUFFIXES,
+    TYPED_SUFFIXES,
     WORKBOOK_SUFFIXES,
     Correction,
     FileColumn,
@@ -37,7 +40,6 @@ from research.readers.table_sources import (
     Sheet,
     open_engine,
     read_sheets,
-    source_expression,
 )
 from research.readers.total_rows import is_summary_row
 from research.readers.workbook_details import SheetDetails, read_details
@@ -57,9 +59,9 @@ def detect_tables_of_kind(path: Path, kind: str, file: str, corrections: Mapping
     Raises:
         UnreadableTableError: there are none, or they are too large.
     """
-    if kind in WORKBOOK_SUFFIXES:
+    if kind in SHEET_SUFFIXES:
         return _detect_in_workbook(path, kind, file, corrections)
-    if kind in (".parquet", ".jsonl", ".ndjson"):
+    if kind in TYPED_SUFFIXES:
         return [_describe_typed_file(path, kind, file, corrections.get(""))]
     correction = corrections.get("", Correction())
     with path.open("rb") as stream:
@@ -91,6 +93,7 @@ def _detect_in_workbook(path: Path, kind: str, file: str, corrections: Mapping[s
         details = read_details(path, kind)
     except Exception:  # noqa: BLE001 - damaged parts raise anything; the sheets are read without the details
         details = {}
+    unknown = () if details or kind not in WORKBOOK_SUFFIXES else (TableRemark(kind="unknown_details", count=1),)
     for sheet in read_sheets(path, file):
         first_rows = [row for row, _ in zip(sheet.rows, range(SAMPLE_ROWS), strict=False)]
         sheet_details = details.get(sheet.name, SheetDetails())
@@ -103,7 +106,8 @@ def _detect_in_workbook(path: Path, kind: str, file: str, corrections: Mapping[s
         if max(map(len, first_rows)) > len(found[-1].columns) and not source.is_complete:  # later rows may be wider
             last_column = max(map(_last_filled_column, sheet.rows), default=0)
             found = _tables_from_rows(first_rows, source._replace(last_filled_column=last_column), corrections)
-        tables.extend(_with_sheet_notices(table, sheet, sheet_details) for table in found)
+        noted = [_with_sheet_notices(table, sheet, sheet_details) for table in found]
+        tables.extend(table.model_copy(update={"notices": (*table.notices, *unknown)}) for table in noted)
     if not tables:
         raise UnreadableTableError("empty", file)
     return tables
@@ -124,6 +128,7 @@ def _with_sheet_notices(table: FileTable, sheet: Sheet, details: SheetDetails) -
         ("uncalculated", "", details.uncalculated),
         ("errors", "", details.errors),
         ("percent", ", ".join(percent), len(percent)),
+        ("merged_numbers", "; ".join(sheet.merged_numbers[:5]), len(sheet.merged_numbers)),
         ("skipped_sheets", "", sheet.skipped_sheets),
     ]
     notices = [TableRemark(kind=kind, text=text, count=count) for kind, text, count in counts if count]
@@ -269,8 +274,9 @@ def _describe_typed_file(path: Path, kind: str, file: str, correction: Correctio
     try:
         table = _describe_sample(path, kind, file, correction, JSON_SAMPLE_ROWS)
         if kind != ".parquet":
+            source = flat_expression(path, file, kind)
             with open_engine(path, file) as raw:
-                raw.execute(f"select count(COLUMNS(*)) from {source_expression(path, kind)}").fetchall()
+                raw.execute(f"select count(COLUMNS(*)) from {source}").fetchall()
         return table
     except SchemaMismatchError:
         return _describe_sample(path, kind, file, correction, -1)
@@ -278,8 +284,8 @@ def _describe_typed_file(path: Path, kind: str, file: str, correction: Correctio
 
 def _describe_sample(path: Path, kind: str, file: str, correction: Correction | None, sample_size: int) -> FileTable:
     """Detect the table of a typed file from `sample_size` JSON lines; -1 means all lines."""
+    source = flat_expression(path, file, kind, sample_size)
     with open_engine(path, file) as raw:
-        source = source_expression(path, kind, sample_size)
         if kind == ".parquet":
             path_literal = quote_literal(str(path.absolute()))
             (rows,) = raw.execute(f"select sum(num_rows) from parquet_file_metadata({path_literal})").fetchone() or (0,)
@@ -287,7 +293,7 @@ def _describe_sample(path: Path, kind: str, file: str, correction: Correction | 
                 raise UnreadableTableError("rows", file)
         described = raw.execute(f"describe select * from {source}").fetchall()
         rows = raw.execute(f"select * from {source} limit {PREVIEW_ROWS}").fetchall()
-    if not described:
+    if not described or (kind == ".json" and not rows):
         raise UnreadableTableError("empty", file)
     if len(described) > MAX_COLUMNS:
         raise UnreadableTableError("columns", file)

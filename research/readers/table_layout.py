@@ -41,6 +41,11 @@ _UNIT = re.compile(
 )
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _RULE = re.compile(r"[-=_+:| ]{2,}")
+_TYPE_WORDS = frozenset(
+    ("int", "integer", "bigint", "string", "str", "text", "varchar", "char", "float", "double", "number", "numeric",
+     "decimal", "date", "datetime", "timestamp", "bool", "boolean", "字符型", "字符串", "文本", "文本型", "数值", "数值型",
+     "数字", "日期", "日期型", "整数", "整型")
+)  # fmt: skip
 _NUMBERING_LABELS = frozenset(("甲", "栏次", "栏目", "行次", "a", "(a)", "（甲）"))
 
 
@@ -96,8 +101,10 @@ def is_figure(text: str) -> bool:
 
 
 def is_rule(row: Sequence[str]) -> bool:
-    """Return True if a row only draws a line, as in ---,---, or only holds JSON, as the third row of Qualtrics."""
+    """Return True if a row only draws a line, as in ---,---, names types, or holds JSON, as the third row of Qualtrics."""
     texts = [cell.strip() for cell in row if cell.strip()]
+    if len(texts) > 1 and all(text.casefold() in _TYPE_WORDS for text in texts):
+        return True
     return bool(texts) and all(_RULE.fullmatch(text) or text.startswith('{"') for text in texts)
 
 
@@ -211,6 +218,8 @@ def _can_head(row: Sequence[str], count: int, width: int) -> bool:
     """Return True if a row above data of so many filled cells may be its headings."""
     if width == 1:
         return count == 1
+    if width == 2 and count == 1 and len(row) == 2 and not row[0]:
+        return True  # a column of labels without a heading
     return len([cell for cell in row if cell]) > 1 and ((2 * count >= width and count > 1) or all(row))
 
 

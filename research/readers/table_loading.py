@@ -20,19 +20,21 @@ import duckdb
 from research.core.sql_quoting import quote_identifier, quote_literal
 from research.readers.column_choices import make_odd_values
 from research.readers.delimited_text import MAX_LINE_CHARS, has_usual_style, read_rows
+from research.readers.nested_columns import flat_expression
 from research.readers.row_conversion import RowConverter
 from research.readers.table_areas import TableArea
 from research.readers.table_layout import filled_count
 from research.readers.table_records import (
     MAX_ROWS,
-    WORKBOOK_SUFFIXES,
+    SHEET_SUFFIXES,
+    TYPED_SUFFIXES,
     FileColumn,
     FileColumnType,
     FileTable,
     UnreadableTableError,
 )
 from research.readers.table_remarks import TableRemark
-from research.readers.table_sources import SchemaMismatchError, open_engine, read_sheets, source_expression
+from research.readers.table_sources import SchemaMismatchError, open_engine, read_sheets
 from research.readers.total_rows import (
     MAX_SET_ASIDE,
     ROW_HINT,
@@ -70,15 +72,15 @@ def write_table(path: Path, table: FileTable, target: Path, report_progress: Pro
         UnreadableTableError: the file is broken, or has too many rows.
     """
     kind = Path(table.file).suffix.lower()
-    if kind in (".parquet", ".jsonl", ".ndjson"):
+    if kind in TYPED_SUFFIXES:
         create = partial(
             _create_table, path, table=table, target=target, report_progress=report_progress, has_own_types=True
         )
         try:
-            return create(source_expression(path, kind))
+            return create(flat_expression(path, table.file, kind))
         except SchemaMismatchError:
-            return create(source_expression(path, kind, -1))
-    if kind not in WORKBOOK_SUFFIXES and table.encoding == "utf-8-sig" and _is_plain(path, table):
+            return create(flat_expression(path, table.file, kind, -1))
+    if kind not in SHEET_SUFFIXES and table.encoding == "utf-8-sig" and _is_plain(path, table):
         try:
             return _create_table(path, _csv_expression(path, table, table.delimiter), table, target, report_progress)
         except UnreadableTableError as error:
@@ -129,7 +131,7 @@ def _csv_expression(path: Path, table: FileTable, delimiter: str) -> str:
 
 def _read_table_rows(path: Path, table: FileTable) -> Iterator[list[str]]:
     """Yield all rows of a table's file or sheet, the headings included, cut to the columns of its area."""
-    if Path(table.file).suffix.lower() not in WORKBOOK_SUFFIXES:
+    if Path(table.file).suffix.lower() not in SHEET_SUFFIXES:
         rows: Iterator[list[str]] = read_rows(path, table.encoding, table.delimiter, table.file)
     else:
         rows = next((sheet.rows for sheet in read_sheets(path, table.file) if sheet.name == table.sheet_name), iter(()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
@@ -17,9 +18,11 @@ from python_calamine import CalamineWorkbook, SheetTypeEnum, SheetVisibleEnum
 from research.core.sql_quoting import quote_literal
 from research.readers.column_formats import DateCell, NumberCell
 from research.readers.duckdb_config import ENGINE_CONFIG
-from research.readers.table_records import UnreadableTableError
+from research.readers.table_records import DOCUMENT_SUFFIXES, UnreadableTableError
+from research.readers.workbook_details import read_ods_areas
 
 MAX_SHEETS = 50
+MAX_JSON_LINE_BYTES = 16_777_216
 _YEAR = re.compile(r"(?:19|20)\d\d")
 MAX_ROWS_ABOVE = 1_000  # blank rows above a sheet's first cell that count in the numbers of rows
 JSON_SAMPLE_ROWS = 20_000  # JSON lines from which columns are detected
@@ -28,7 +31,8 @@ JSON_SAMPLE_ROWS = 20_000  # JSON lines from which columns are detected
 class Sheet(NamedTuple):
     """A sheet with its rows as texts; `first_column` is the number of their first column.
 
-    `skipped_sheets` is the number of the sheets of the workbook that are too many to be read.
+    `skipped_sheets` is the number of the sheets of the workbook that are too many to be read. `merged_numbers`
+    gets the numbers of merged cells, which are left in the first of them, while the rows are read.
     """
 
     name: str
@@ -36,12 +40,19 @@ class Sheet(NamedTuple):
     first_column: int = 1
     is_hidden: bool = False
     skipped_sheets: int = 0
+    merged_numbers: Sequence[str] = ()
 
 
 def read_sheets(path: Path, file: str) -> Iterator[Sheet]:
-    """Yield the sheets of a workbook; formulas give their stored values."""
+    """Yield the sheets of a workbook; formulas give their stored values. The tables of a document are its sheets."""
+    if Path(file).suffix.lower() in DOCUMENT_SUFFIXES:
+        from research.readers.document_tables import read_document_tables
+
+        yield from (Sheet(table.name, iter(table.rows)) for table in read_document_tables(path, file)[:MAX_SHEETS])
+        return
     try:
         book = CalamineWorkbook.from_path(str(path))
+        ods_areas = read_ods_areas(path) if _is_ods(path) else {}
         for metadata in book.sheets_metadata[:MAX_SHEETS]:
             name = metadata.name
             try:
@@ -54,24 +65,36 @@ def read_sheets(path: Path, file: str) -> Iterator[Sheet]:
             first_row, first_column = sheet.start or (0, 0)  # rows begin in the first row, but in the first used column
             merged = [
                 (top, left - first_column, bottom, right - first_column)
-                for (top, left), (bottom, right) in (sheet.merged_cell_ranges or ())
+                for (top, left), (bottom, right) in (sheet.merged_cell_ranges or ods_areas.get(name) or ())
             ]
-            filled = _fill_merged(rows, merged) if merged else rows
+            merged_numbers: list[str] = []
+            filled = _fill_merged(rows, merged, merged_numbers) if merged else rows
             if first_row > MAX_ROWS_ABOVE:
                 filled = islice(filled, first_row, None)
             is_hidden = metadata.visible != SheetVisibleEnum.Visible
             skipped_sheets = max(0, len(book.sheets_metadata) - MAX_SHEETS)
-            yield Sheet(name, filled, first_column + 1, is_hidden, skipped_sheets)
+            yield Sheet(name, filled, first_column + 1, is_hidden, skipped_sheets, merged_numbers)
     except UnreadableTableError:
         raise
     except Exception:  # noqa: BLE001 - the library raises many kinds of errors
         raise UnreadableTableError("broken", file) from None
 
 
-def _fill_merged(rows: Iterator[list[str]], merged: Sequence[tuple[int, int, int, int]]) -> Iterator[list[str]]:
+def _is_ods(path: Path) -> bool:
+    """Return True for a package with the content of an ods file."""
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as package:
+        return "content.xml" in package.namelist()
+
+
+def _fill_merged(
+    rows: Iterator[list[str]], merged: Sequence[tuple[int, int, int, int]], merged_numbers: list[str]
+) -> Iterator[list[str]]:
     """Fill each merged area (top, left, bottom, right, from 0) with its text.
 
-    Numbers are left in their first cell alone, as a sum would count them again, but for years above each other.
+    Numbers are left in their first cell alone, as a sum would count them again, but for years above each other;
+    they are added to `merged_numbers`.
     """
     areas = sorted(merged, reverse=True)
     open_areas: list[tuple[int, int, int, str]] = []  # left, bottom, right, text
@@ -81,6 +104,8 @@ def _fill_merged(rows: Iterator[list[str]], merged: Sequence[tuple[int, int, int
             text = row[left] if top == number and 0 <= left < len(row) else ""
             if text and (not isinstance(text, NumberCell) or (left == right and _YEAR.fullmatch(text))):
                 open_areas.append((left, bottom, right, text))
+            elif text:
+                merged_numbers.append(text)
         open_areas = [area for area in open_areas if area[1] >= number]
         for left, _, right, text in open_areas:
             for column in range(left, min(right + 1, len(row))):
@@ -113,12 +138,15 @@ class SchemaMismatchError(Exception):
 
 
 def source_expression(path: Path, kind: str, sample_size: int = JSON_SAMPLE_ROWS) -> str:
-    """Return the SQL that reads a Parquet file, or JSON lines with the columns of the first
+    """Return the SQL that reads a Parquet file, a JSON document, or JSON lines with the columns of the first
     `sample_size` lines; -1 means all lines."""
     path_literal = quote_literal(str(path.absolute()))
     if kind == ".parquet":
         return f"read_parquet({path_literal})"
-    return f"read_json({path_literal}, format = 'newline_delimited', maximum_object_size = 16777216, sample_size = {sample_size})"
+    if kind == ".json":
+        size = max(MAX_JSON_LINE_BYTES, path.stat().st_size + 1)  # the document may be one object
+        return f"read_json({path_literal}, format = 'auto', maximum_object_size = {size}, sample_size = -1)"
+    return f"read_json({path_literal}, format = 'newline_delimited', maximum_object_size = {MAX_JSON_LINE_BYTES}, sample_size = {sample_size})"
 
 
 @contextmanager

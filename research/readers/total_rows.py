@@ -62,6 +62,10 @@ _SIGNATURE = re.compile(
     r".{0,8}(?:人|主管|会计|出纳|审核|制表|复核|签字|签章|盖章|负责|日期|经理|by|date|signature|signed|approved)\s*[:：].{0,30}",
     re.IGNORECASE,
 )
+_OUTLINE_STYLES = tuple(
+    map(re.compile, (r"[一二三四五六七八九十]+[、.．]", r"[（(][一二三四五六七八九十]+[)）]", r"\d+\.\d+\.\d", r"\d+\.\d", r"\d+[.、．]",
+                     r"[（(]\d+[)）]", r"[A-H][.)] ", r"[IVX]+\. ", r"[-–•·]\s?\D"))
+)  # fmt: skip
 _OF_WHICH = re.compile(r"\s*(?:其中|其\s*中|of which|thereof|davon|including).*", re.IGNORECASE | re.DOTALL)
 _TOTAL_HEADING = re.compile(
     r".*(?:合计|总计|小计|共计|總計|合計|全年|累计)|(?:.*[\s_])?totals?|sum|summe|gesamt", re.IGNORECASE
@@ -105,7 +109,7 @@ class _Candidate(NamedTuple):
 
 
 class _ComparedRow(NamedTuple):
-    """A row of data with the columns of its labels, to be compared with the rows beside it."""
+    """A row of data with the columns of its labels and the style of its number, to be compared with rows beside it."""
 
     number: int
     text: str
@@ -314,7 +318,7 @@ class RowSorter:
         elif first.startswith(("  ", "\u3000", "\u00a0")) and labels:
             self._remark("indented", number, first.strip())
         if len(self._compared) < _MAX_COMPARED_ROWS:
-            self._compared.append(_ComparedRow(number, text, figures, tuple(labels)))
+            self._compared.append(_ComparedRow(number, text, figures, (*labels, _outline_style(text))))
 
     def _remark(self, kind: RemarkKind, number: int, text: str) -> None:
         texts = self._remarked.setdefault(kind, [])
@@ -419,6 +423,11 @@ def make_set_aside(number: int, kind: RowKind, row: Sequence[str]) -> SetAsideRo
     if kind == "note":  # in merged cells, it stands in each of them
         texts = list(dict.fromkeys(texts))
     return SetAsideRow(row=number, kind=kind, text=" · ".join(texts)[:_MAX_TEXT_CHARS])
+
+
+def _outline_style(text: str) -> int:
+    """Return the index of the style in which a label is numbered, as in 一、 or 1.; -1 for none."""
+    return next((index for index, style in enumerate(_OUTLINE_STYLES) if style.match(text)), -1)
 
 
 def _key(row: Sequence[str]) -> tuple[str, ...]:

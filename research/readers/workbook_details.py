@@ -19,16 +19,20 @@ from lxml import etree
 MAX_PART_BYTES = 32 * 1024**2  # scanned per sheet
 MAX_STYLED_BYTES = 1024**2  # of a sheet, scanned for numbers in percent
 MAX_CONTENT_BYTES = 4 * 1024**2  # of an ods file, whose cells are parsed
-_HIDDEN_ROW = re.compile(rb"<(?:\w+:)?row\b[^>]*\shidden=\"(?:1|true)\"")
-_HIDDEN_COLUMN = re.compile(rb"<(?:\w+:)?col\b[^>]*\shidden=\"(?:1|true)\"[^>]*>")
-_ERROR_CELL = re.compile(rb"<(?:\w+:)?c\b[^>]*\st=\"e\"")
+_SPANNED = re.compile(rb"(?:rows|columns)-spanned=\"(?:[2-9]|1\d)")
+_HIDDEN_ROW = re.compile(rb"<(?:\w+:)?row\b[^<>]{0,400}\shidden=\"(?:1|true)\"")
+_HIDDEN_COLUMN = re.compile(rb"<(?:\w+:)?col\b[^<>]{0,400}\shidden=\"(?:1|true)\"[^<>]{0,400}>")
+_ERROR_CELL = re.compile(rb"<(?:\w+:)?c\b[^<>]{0,400}\st=\"e\"")
 _UNCALCULATED_CELL = re.compile(
-    rb"<(?:\w+:)?c\b(?![^>]*\st=\"str\")[^>]*[^/]>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)"
+    rb"<(?:\w+:)?c\b(?![^<>]{0,400}\st=\"str\")[^<>]{0,400}[^/<>]>\s*<(?:\w+:)?f\b(?:[^<>]{0,400}/>|[^<>]{0,400}>[^<]{0,10000}</(?:\w+:)?f>)"
     rb"\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
 )
 _STYLED_NUMBER = re.compile(rb"<(?:\w+:)?c\s+r=\"([A-Z]{1,3})\d+\"\s+s=\"(\d{1,6})\"(?:\s+t=\"n\")?\s*>")
 _PERCENT_FORMATS = frozenset((9, 10))  # numFmtId of 0% and 0.00%
 _NAMESPACE = re.compile(r"\{[^}]*\}")
+
+
+MergedArea = tuple[tuple[int, int], tuple[int, int]]  # rows and columns of the first and last cell, from 0
 
 
 @dataclass
@@ -71,11 +75,40 @@ def read_details(path: Path, kind: str) -> dict[str, SheetDetails]:
         return details
 
 
+def read_ods_areas(path: Path) -> dict[str, list[MergedArea]]:
+    """Return the merged areas of the sheets of an ods file by their names, of the first `MAX_PART_BYTES`."""
+    areas: dict[str, list[MergedArea]] = {}
+    with zipfile.ZipFile(path) as package:
+        with package.open("content.xml") as part:
+            if not _SPANNED.search(part.read(MAX_PART_BYTES)):
+                return {}
+        with package.open("content.xml") as part:
+            name, row, row_count, column = "", 0, 0, 0
+            for event, tag, element in _elements(
+                part, MAX_PART_BYTES, "table", "table-row", "table-cell", "covered-table-cell"
+            ):
+                if event == "end":
+                    continue
+                attributes = {_NAMESPACE.sub("", key): value for key, value in element.attrib.items()}
+                if tag == "table":
+                    name, row, row_count = attributes.get("name", ""), 0, 0
+                elif tag == "table-row":
+                    row, column = row + row_count, 0
+                    row_count = max(1, _to_int(attributes.get("number-rows-repeated", "1")))
+                else:
+                    height = max(1, _to_int(attributes.get("number-rows-spanned", "1")))
+                    width = max(1, _to_int(attributes.get("number-columns-spanned", "1")))
+                    if height > 1 or width > 1:
+                        areas.setdefault(name, []).append(((row, column), (row + height - 1, column + width - 1)))
+                    column += max(1, min(16_384, _to_int(attributes.get("number-columns-repeated", "1"))))
+    return areas
+
+
 class _Limited:
     """The first bytes of a part, as a file."""
 
-    def __init__(self, part: IO[bytes]) -> None:
-        self._part, self._left = part, MAX_CONTENT_BYTES
+    def __init__(self, part: IO[bytes], max_bytes: int) -> None:
+        self._part, self._left = part, max_bytes
 
     def read(self, size: int = -1) -> bytes:
         block = self._part.read(min(self._left, size if size >= 0 else 1 << 16))
@@ -83,10 +116,10 @@ class _Limited:
         return block
 
 
-def _elements(part: IO[bytes], *names: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield the events, names and elements of a part, up to `MAX_CONTENT_BYTES`."""
+def _elements(part: IO[bytes], max_bytes: int, *names: str) -> Iterator[tuple[str, str, Any]]:
+    """Yield the events, names and elements of the first bytes of a part."""
     parser = etree.iterparse(
-        _Limited(part), events=("start", "end"), tag=[f"{{*}}{name}" for name in names], resolve_entities=False,
+        _Limited(part, max_bytes), events=("start", "end"), tag=[f"{{*}}{name}" for name in names], resolve_entities=False,
         no_network=True, huge_tree=False, recover=True,
     )  # fmt: skip
     for event, element in parser:
@@ -101,12 +134,12 @@ def _sheet_parts(package: zipfile.ZipFile) -> list[tuple[str, str]]:
     """Return the names of the sheets and of their parts."""
     targets = {}
     with package.open("xl/_rels/workbook.xml.rels") as part:
-        for event, _, element in _elements(part, "Relationship"):
+        for event, _, element in _elements(part, MAX_CONTENT_BYTES, "Relationship"):
             if event == "start":
                 targets[element.get("Id")] = element.get("Target", "")
     sheets = []
     with package.open("xl/workbook.xml") as part:
-        for event, _, element in _elements(part, "sheet"):
+        for event, _, element in _elements(part, MAX_CONTENT_BYTES, "sheet"):
             identifier = next((value for key, value in element.attrib.items() if key.endswith("}id")), "")
             if event == "start" and (target := targets.get(identifier)):
                 part_name = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"xl/{target}")
@@ -119,7 +152,7 @@ def _read_percent_styles(package: zipfile.ZipFile) -> set[int]:
     formats, styles, in_cell_styles = set(_PERCENT_FORMATS), set[int](), False
     index = 0
     with package.open("xl/styles.xml") as part:
-        for event, name, element in _elements(part, "numFmt", "cellXfs", "xf"):
+        for event, name, element in _elements(part, MAX_CONTENT_BYTES, "numFmt", "cellXfs", "xf"):
             if name == "cellXfs":
                 in_cell_styles = event == "start"
             elif event == "start" and name == "numFmt":
@@ -158,7 +191,7 @@ def _read_ods(part: IO[bytes]) -> dict[str, SheetDetails]:
     details: dict[str, SheetDetails] = {}
     current, column, declared = SheetDetails(), 1, 1
     for event, name, element in _elements(
-        part, "table", "table-column", "table-row", "table-cell", "covered-table-cell"
+        part, MAX_CONTENT_BYTES, "table", "table-column", "table-row", "table-cell", "covered-table-cell"
     ):
         if event == "end":
             continue

@@ -70,6 +70,8 @@ def test_a_column_is_read_as_it_is_written(values: list[str], kind: str, convert
         (["5 km", "3.2 kg"], "different units"),
         (["1.5m", "2m"], "metres or millions"),
         (["1,5", "2.5"], "thousands or decimals"),
+        (["2024.9", "2024.10"], "names"),
+        (["1E5", "2E3"], "names"),
         (["5A", "4A"], ""),
         (["2024Q1", "2024Q2"], ""),
         (["民国113年", "民国114年"], ""),

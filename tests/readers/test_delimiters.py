@@ -17,6 +17,7 @@ from tests.tables import each_row
         ("sep=;\nname;qty\nLamp, red;2\n", ";"),
         ("one column\nof words\n", ","),
         ('"name" "n"\n"1" "Zoe, Ltd" 5\n"2" "Bonn" 6\n"3" "Oslo" 7\n', " "),
+        ("id   name      value\n1    Alpha     10.5\n2    Beta      20.25\n3    Gamma     30\n", " "),
         ("项目，数量\n甲，12\n乙，34\n", "，"),
         ("a~b\n1~2\n3~4\n", "~"),
         ("09:15\n10:20\n11:30\n", ","),

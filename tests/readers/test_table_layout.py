@@ -29,6 +29,8 @@ HEADINGS = [
     ("names and values above", "Report: Z1,Date: 5.3.,Page: 1\nMaterial,Plant,Qty\n100,1,10\n200,2,20\n", 2),
     ("a heading with #", "#id,name\n1,a\n2,b\n", 1),
     ("numbers as headings", "学号,1,2,3\n001,90,80,70\n002,85,75,65\n", 1),
+    ("types below", "id,name,day\nint,text,date\n1,a,2024-01-01\n2,b,2024-01-02\n", 2),
+    ("the same units", "Year,Exports,Imports\n,(USD m),(USD m)\n2021,100,90\n2022,110,95\n", 2),
     ("a line below", "id,name\n----,----\n1,a\n2,b\n", 2),
     ("a label of a group first", "name,qty,price\nFruit,,\nApple,3,1.5\nPear,4,2.5\n", 1),
     ("years of foundation", "city,founded,closed\nA,1990,2001\nB,1985,1999\n", 1),

@@ -87,6 +87,7 @@ def test_a_total_that_sums_nothing_is_remarked() -> None:
 def test_parts_of_other_rows_are_remarked() -> None:
     assert remarks(["总人口,1000", "其中：男,520", "出生率,7"], 1) == {"of_which": "其中：男 (3)"}
     assert remarks(["Revenue,500,600", "Products,300,350", "Services,200,250"], 1, 2) == {"parts": "Revenue (2)"}
+    assert remarks(["一、收入,100", "1.工资,60", "2.其他,40"], 1) == {"parts": "一、收入 (2)"}
     assert "parts" not in remarks(["a,3", "b,1", "c,2", "d,9"], 1)
 
 

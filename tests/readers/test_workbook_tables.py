@@ -1,6 +1,6 @@
 """Sheets of workbooks as people keep them: merged, hidden, filtered, in percent, with formulas and notes.
 
-`examples/hidden.ods`, `filter.ods` and `percent.ods` were made by LibreOffice 7.4 from workbooks like those below.
+`examples/hidden.ods`, `filter.ods`, `percent.ods`, `merged.ods` and `years.xls` were made by LibreOffice 7.4 from workbooks like those below.
 """
 
 from __future__ import annotations
@@ -141,6 +141,21 @@ def test_a_table_may_begin_in_another_cell(tmp_path: Path) -> None:
     made = sheet([[], [], [None, None, "Name", "Qty"], [None, None, "a", 1], [None, None, "Total", 1]])
     ((names, rows, remarks),) = read(made, tmp_path)
     assert (names, rows) == (["Name", "Qty"], [("a", 1)]) and "row 3" in remarks and "(5)" in remarks
+
+
+def test_merged_years_of_ods_and_xls_stand_in_each_row(tmp_path: Path) -> None:
+    for name in ("merged.ods", "years.xls"):
+        ((table, rows),) = read_table(EXAMPLES / name, tmp_path)
+        assert rows == [(2021, "东", 1), (2021, "西", 2), (2022, "东", 3), (2022, "西", 4)], name
+    assert any("are not recognised" in remark for remark in table.remarks("en"))
+
+
+def test_a_merged_amount_stands_in_its_first_row(tmp_path: Path) -> None:
+    made = sheet([["order", "item", "amount"], ["A1", "x", 100], [None, "y", None], ["A2", "z", 50]])
+    made.merge_cells("A2:A3")
+    made.merge_cells("C2:C3")
+    ((_, rows, remarks),) = read(made, tmp_path)
+    assert rows[1] == ("A1", "y", None) and "1 number of merged cells" in remarks
 
 
 def test_sheets_of_ods_have_the_same_details(tmp_path: Path) -> None:

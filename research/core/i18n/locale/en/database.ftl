@@ -118,7 +118,7 @@ database-examples =
     How many 5A areas were rated each year?
     Which 5A areas are within 50 km of the Palace Museum?
     The 10 most expensive 5A areas in Sichuan
-unreadable-kind = { $file } cannot be read as a table. Supported: CSV, TSV, Excel, Parquet and JSON Lines.
+unreadable-kind = { $file } cannot be read as a table. Supported: CSV, TSV, Excel, Parquet, JSON, and tables in web pages and Word files.
 unreadable-size = { $file } is too large: the limit is 1 GB.
 unreadable-rows = { $file } has more than 20 million rows.
 unreadable-columns = { $file } has more than 500 columns.
@@ -283,6 +283,13 @@ loaded-errors =
 loaded-percent = Shown in percent in the workbook; 0.125 means 12.5 %: { $text }.
 loaded-sentinel = The only negative number may be a code for a missing value, such as -999: { $text }.
 loaded-one_column = Read as one column, although most rows have marks that may separate values.
+loaded-merged_numbers =
+    { $n ->
+        [one] 1 number of merged cells stands in the first of them only, so that sums count it once: { $text }.
+       *[other] { $n } numbers of merged cells stand in the first of them only, so that sums count them once: { $text }.
+    }
+loaded-unknown_details = Hidden rows and columns, filters, errors and percent of this workbook are not recognised.
+loaded-serial_days = Whole numbers that may be serial numbers of days in a spreadsheet: { $text }.
 loaded-skipped_sheets =
     { $n ->
         [one] 1 further sheet of the workbook is not read.
@@ -323,7 +330,7 @@ type-number_comma = number, decimal comma
 type-date_dmy = date, day first
 type-date_mdy = date, month first
 files-title = Your files ({ $n })
-files-upload = Add CSV, TSV, Excel, Parquet or JSON Lines files
+files-upload = Add CSV, TSV, Excel, Parquet or JSON files, or web pages and Word files with tables
 files-limit = Up to { $size } MB each here; the command line takes up to 1 GB. Only you can see your files.
 files-load = Load
 files-loading = Loading… { $done } of { $size } MB

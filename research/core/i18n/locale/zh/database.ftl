@@ -86,7 +86,7 @@ database-examples =
     每年评定了多少个 5A 景区？
     浙江省门票最贵的 10 个 5A 景区
     四川有哪些 5A 景区，门票多少钱？
-unreadable-kind = { $file } 不是可读取为表格的文件类型。支持 CSV、TSV、Excel、Parquet 和 JSON Lines。
+unreadable-kind = { $file } 不是可读取为表格的文件类型。支持 CSV、TSV、Excel、Parquet、JSON，以及网页和 Word 文件里的表格。
 unreadable-size = { $file } 太大：单个文件最大 1 GB。
 unreadable-rows = { $file } 超过 2000 万行。
 unreadable-columns = { $file } 超过 500 列。
@@ -180,6 +180,9 @@ loaded-errors = 工作表中有 { $n } 个单元格是 #N/A 之类的错误，�
 loaded-percent = 在文件中以百分比显示，0.125 表示 12.5%：{ $text }。
 loaded-sentinel = 唯一的负数可能是缺失值的代码（如 -999）：{ $text }。
 loaded-one_column = 按一列读取，但多数行含有可能分隔各值的符号。
+loaded-merged_numbers = { $n } 个合并单元格中的数字只放在第一个单元格，避免重复求和：{ $text }。
+loaded-unknown_details = 无法识别这个文件中隐藏的行列、筛选、错误值和百分比格式。
+loaded-serial_days = 这些整数可能是表格软件中的日期序列号：{ $text }。
 loaded-skipped_sheets = 文件中另有 { $n } 个工作表没有读取。
 loaded-scaled = { $columns } 中“3.2万”“1.5k”之类的数字已换算
 loaded-compact = { $columns } 中 20240305 之类的数字按日期读取
@@ -200,7 +203,7 @@ type-number_comma = 数字（小数逗号）
 type-date_dmy = 日期（日在前）
 type-date_mdy = 日期（月在前）
 files-title = 您的文件（{ $n }）
-files-upload = 添加 CSV、TSV、Excel、Parquet 或 JSON Lines 文件
+files-upload = 添加 CSV、TSV、Excel、Parquet、JSON 文件，或含表格的网页、Word 文件
 files-limit = 此处单个文件最大 { $size } MB，命令行最大 1 GB。文件仅您自己可见。
 files-load = 载入
 files-loading = 正在载入：{ $done } / { $size } MB
