@@ -47,7 +47,7 @@ def _add_file_arguments(parser: argparse.ArgumentParser) -> None:
         action=_AddFile,
         default=[],
         metavar="FILE",
-        help="a CSV, TSV, Excel, Parquet or JSON Lines file to query instead; may be repeated",
+        help="a CSV, TSV, Excel, Parquet or JSON file, or a document with tables, to query instead; may be repeated",
     )
     group.add_argument(
         "--heading-row",
