@@ -83,7 +83,8 @@ field without a value is "", [], 0, false or null.
   `rows` of a database (sql, names, types and rows; `truncated`: there were more, `shortened_cells`: number of
   such cells, seconds, `unmatched_filters`: those that can find nothing, `coverage`: of the `rows` that
   a statement reads, the number in which its compared `columns` are `known`, null if not counted,
-  `subquery`: the rows are those of a subquery; or null), `steps` on the way to them (kind, text, sql,
+  `subquery`: the rows are those of a subquery, `reading_notes`: doubts with which its files were read; or
+  null), `steps` on the way to them (kind, text, sql,
   rows, seconds) and failures
 - `failures`: failures at any stage: stage, source, query, reason, hint, message
 - `usage`: `calls` (stage, model, calls, input, cached, output, searches, cost, `estimated`: true if
