@@ -67,6 +67,7 @@ from .core.events import UsageRecorded as UsageRecorded
 from .core.events import WritingStarted as WritingStarted
 from .core.i18n import has_message as has_message
 from .core.i18n import message as message
+from .core.page_units import page_unit as page_unit
 from .core.records import MAX_QUESTION_CHARS as MAX_QUESTION_CHARS
 from .core.records import Answer as Answer
 from .core.records import Cell as Cell

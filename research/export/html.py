@@ -18,6 +18,7 @@ from urllib.parse import quote
 from research.citations.markdown_parser import Node
 from research.citations.numbering import CitedAnswer, CitedSource
 from research.citations.support import AnswerSupport, CheckedSentence, check_support
+from research.core.page_units import page_unit
 from research.core.records import Evidence, Language, Passage, Report
 from research.core.text.control_chars import replace_surrogates
 from research.core.text.tokenizer import detect_language
@@ -247,11 +248,14 @@ class _HTMLWriter:
         title = f"{self._translate('cited passages')} ({len(source.evidence.passages)})"
         return f'<details class="more"><summary>{title}</summary>{passages}</details>'
 
+    def _page_label(self, evidence: Evidence, page: int) -> str:
+        return self._translate("page", page=page, unit=page_unit(evidence.locator))
+
     def _render_passage(self, evidence: Evidence, passage: Passage) -> str:
         spots = self._supporting_spans(evidence, passage)
         facts = [
             escape_html(passage.heading),
-            "" if passage.page is None else self._translate("page", page=passage.page),
+            "" if passage.page is None else self._page_label(evidence, passage.page),
             self._translate("grounding") if passage.origin == "grounding" else "",
             self._translate("ocr") if passage.ocr else "",
             self._link_to_passage(evidence, passage, spots),

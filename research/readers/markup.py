@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import Any
+from collections.abc import Container
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from lxml import etree
@@ -30,6 +31,7 @@ from research.readers.drafts import (
     title_line,
     too_deep_error,
 )
+from research.readers.scripts import lowered_text, raised_text
 from research.readers.webpages import (
     PageLimitError,
     decode_page,
@@ -111,14 +113,25 @@ def _front_matter(text: str) -> tuple[dict[str, str], str]:
 
 
 def _inline_text(token: Token) -> str:
-    """Return the text of a line: links keep their text, images their description; tags go."""
+    """Return the text of a line: links keep their text, images their description; tags go.
+
+    Superscripts and subscripts have their plain forms.
+    """
     out: list[str] = []
     hidden = False
+    script_start = 0  # in `out`, of the superscript or subscript that is open
     for child in token.children or []:
         if child.type == "html_inline":
             tag = child.content.lower()
             if tag_match := re.match(r"</?(script|style|ruby|rb|rt|rp|rtc)\b", tag):
                 hidden = tag[1] != "/" and tag_match[1] not in ("ruby", "rb")
+            if tag in ("<sup>", "<sub>"):
+                script_start = len(out)
+            elif tag in ("</sup>", "</sub>"):
+                text = "".join(out[script_start:])
+                out[script_start:] = [
+                    raised_text(text, "".join(out[:script_start])[-40:]) if tag == "</sup>" else lowered_text(text)
+                ]
             out.append("\n" if tag.startswith("<br") and not hidden else "")
         elif child.type in ("softbreak", "hardbreak"):
             out.append("\n" if child.type == "hardbreak" else _SOFT_BREAK)
@@ -139,11 +152,11 @@ def read_markdown(data: bytes) -> FileDraft:
     )
     language = metadata.get("language", "").lower()[:2]
     draft.language = "zh" if language == "zh" else "en" if language == "en" else None
-    _add_markdown(draft, text)
+    add_markdown(draft, text)
     return draft
 
 
-def _add_markdown(draft: FileDraft, markdown: str) -> None:
+def add_markdown(draft: FileDraft, markdown: str) -> None:
     """Add the headings, paragraphs, lists and tables of Markdown to a draft."""
     rows: list[list[str]] = []
     open_tag = ""  # the tag that the next inline token fills
@@ -271,3 +284,72 @@ def _remove_title_heading(draft: FileDraft) -> None:
             piece._replace(heading_path=piece.heading_path[1:]) if piece.heading_path[:1] == (top,) else piece
             for piece in draft.blocks
         ]
+
+
+# Blocks of a page without its main text: chapters of books, bodies of mails
+
+_HEADING_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_MARKER = "\ufdd0"  # a noncharacter: it stands for nothing in any text
+
+
+class PageBlock(NamedTuple):
+    """A part of a page in order: a heading with its level from 1, or text or a table with level 0.
+
+    `anchor` is the id of an element that begins here, in which case there is no text.
+    """
+
+    text: str
+    level: int = 0
+    anchor: str = ""
+
+
+def parse_page(data: bytes, charset: str = "") -> Any:
+    """Parse all of a page; return None if there is nothing in it.
+
+    Raises:
+        UnreadableFileError: it is binary, nested too deep or has too many elements.
+    """
+    try:
+        return _parse_page(remove_invisible(reject_binary(decode_page(data, charset))).replace(_MARKER, ""))
+    except UnicodeError:
+        raise binary_file_error() from None
+    except etree.ParserError:
+        return None
+
+
+def page_blocks(root: Any, anchors: Container[str] = ()) -> list[PageBlock]:
+    """Return the headings, tables and other text of a page in order; the tree is changed.
+
+    Tables that hold other tables, or have one row or column, are taken as layout. `anchors` are the ids
+    of elements whose position is wanted.
+    """
+    found: list[PageBlock] = []
+    for element in [*root.iter("table", *_HEADING_TAGS)]:  # those inside a table leave the tree with it
+        is_table = element.tag == "table"
+        if is_table and not _is_data_table(element):
+            continue
+        if is_table:
+            rows = [[_flatten_text(cell) for cell in row.iterchildren("td", "th")] for row in element.iter("tr")]
+            has_header = next(element.iter("tr")).find("td") is None
+            block = PageBlock("\n".join(table_lines(rows, has_header=has_header)))
+        else:
+            block = PageBlock(one_line(_flatten_text(element)), int(element.tag[1]))
+        for child in [*element]:
+            element.remove(child)
+        element.tag, element.text = "div", f"{_MARKER}{len(found)}{_MARKER}"
+        found.append(block)
+    if anchors:
+        for element in [*root.iter(etree.Element)]:
+            if (name := element.get("id")) and name in anchors:
+                element.text = f"{_MARKER}{len(found)}{_MARKER}{element.text or ''}"
+                found.append(PageBlock("", anchor=name))
+    pieces = _flatten_text(root).split(_MARKER)  # text and numbers of blocks take turns
+    blocks = [found[int(piece)] if n % 2 else PageBlock(piece) for n, piece in enumerate(pieces)]
+    return [block for block in blocks if block.text.strip() or block.anchor]
+
+
+def _is_data_table(table: Any) -> bool:
+    """Return True for a table with rows and columns that holds no other table."""
+    rows = [*table.iter("tr")]
+    is_wide = any(len([*row.iterchildren("td", "th")]) > 1 for row in rows)
+    return len(rows) > 1 and is_wide and table.find(".//table") is None

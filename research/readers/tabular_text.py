@@ -20,6 +20,7 @@ from research.readers.drafts import (
     too_long_error,
 )
 from research.readers.office_files import check_container
+from research.readers.open_document import check_open_document
 from research.readers.table_layout import LAYOUT_ROWS, find_delimiter, find_headings, join_headings
 
 MAX_ROWS = 100_000
@@ -102,3 +103,40 @@ def read_xlsx(data: bytes) -> FileDraft:
     for sheet in book.worksheets:
         _add_rows(draft, _sheet_rows(sheet), (one_line(sheet.title),))
     return draft
+
+
+def read_workbook(data: bytes) -> FileDraft:
+    """Read the stored values of a workbook in another format than .xlsx, sheet by sheet.
+
+    Raises:
+        UnreadableFileError: the workbook is protected or too large.
+    """
+    from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
+
+    draft = FileDraft()
+    try:
+        book = CalamineWorkbook.from_filelike(io.BytesIO(data))
+        for sheet in book.sheets_metadata:
+            if sheet.typ == SheetTypeEnum.WorkSheet:
+                _add_rows(draft, _calamine_rows(book.get_sheet_by_name(sheet.name)), (one_line(sheet.name),))
+    except CalamineError as error:
+        if "password" in str(error).lower():
+            detail = "The workbook is protected with a password; save it without."
+            raise UnreadableFileError("encrypted", detail) from None
+        raise ValueError("damaged workbook") from error
+    return draft
+
+
+def _calamine_rows(sheet: Any) -> Iterator[list[str]]:
+    """Yield the rows of a worksheet as texts."""
+    if sheet.total_height * sheet.total_width > MAX_CELLS:
+        detail = f"A sheet of the workbook spans more than {MAX_CELLS:,} cells; split it."
+        raise UnreadableFileError("too large", detail, "cells")
+    for row in sheet.iter_rows():
+        yield [_format_cell(value) for value in row]
+
+
+def read_ods(data: bytes) -> FileDraft:
+    """Read the stored values of an OpenDocument spreadsheet."""
+    check_open_document(data, "workbook")
+    return read_workbook(data)

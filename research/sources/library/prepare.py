@@ -32,7 +32,8 @@ class AddResult:
     """The result of adding one file.
 
     `outcome` is a success or the problem, `detail` a one-line explanation, `limit` the exceeded
-    limit, `pages` the pages that hold images without text.
+    limit, `pages` the pages that hold images without text. `is_attachment` marks a file that came with
+    a mail, `skipped_attachments` are the names of those whose format cannot be read.
     """
 
     name: str
@@ -52,6 +53,8 @@ class AddResult:
     detail: str = ""
     limit: FileLimit = ""
     pages: tuple[int, ...] = ()
+    is_attachment: bool = False
+    skipped_attachments: tuple[str, ...] = ()
 
     @property
     def is_ok(self) -> bool:
@@ -61,18 +64,26 @@ class AddResult:
 
 @dataclass(frozen=True, slots=True)
 class PreparedDocument:
-    """A document ready to be stored; `data` is the file if its scanned pages can be read later."""
+    """A document ready to be stored; `data` is the file if its scanned pages can be read later.
+
+    `attachments` are the names of the documents that came with a mail.
+    """
 
     document: Document
     passages: list[tuple[object, ...]]
     names: list[str]
     aliases: list[tuple[str, str]]
     data: bytes = b""
+    attachments: tuple[str, ...] = ()
+    is_attachment: bool = False
+    skipped_attachments: tuple[str, ...] = ()
 
     def store(self, connection: sqlite3.Connection, *, is_sample: bool) -> AddResult:
         """Insert the document, replacing one of the same name."""
         doc = self.document
         replaced = connection.execute("delete from document where name=?", (doc.name,)).rowcount
+        if document_kind(doc.name) == "mail":
+            self._remove_former_attachments(connection)
         row = connection.execute(
             "insert into document(id, name, sha256, title, url, published, language, sample, added, "
             f"kind, passages, characters, text) values({NEXT_ID_SQL},?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -103,7 +114,20 @@ class PreparedDocument:
             "replaced" if replaced else "added",
             len(self.passages),
             pages=tuple(page for page, _ in doc.pictures),
+            is_attachment=self.is_attachment,
+            skipped_attachments=self.skipped_attachments,
         )
+
+    def _remove_former_attachments(self, connection: sqlite3.Connection) -> None:
+        """Delete the documents that came with an earlier version of this mail and are no longer in it."""
+        prefix = f"{self.document.name}/"
+        kept = (*self.attachments, *(f"{name}/" for name in self.attachments))
+        for table in ("document", "unread"):
+            rows = connection.execute(f"select name from {table} where substr(name, 1, ?)=?", (len(prefix), prefix))
+            former = [
+                (name,) for (name,) in rows if name not in kept and not name.startswith(kept[len(self.attachments) :])
+            ]
+            connection.executemany(f"delete from {table} where name=?", former)
 
 
 def to_storable_name(name: str) -> str:
