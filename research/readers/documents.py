@@ -42,12 +42,12 @@ from research.readers.drafts import (
     too_long_error,
 )
 from research.readers.epub import read_epub
-from research.readers.mail import MAX_ATTACHMENTS, read_eml
+from research.readers.mail import MAX_ATTACHED_DEPTH, MAX_ATTACHMENTS, read_eml
 from research.readers.markup import read_html, read_markdown, read_plain_text, web_address
 from research.readers.notebooks import read_notebook
 from research.readers.office_files import MAX_UNPACKED_BYTES
 from research.readers.open_document import read_odt
-from research.readers.outlook import MAX_ATTACHED_DEPTH, read_msg
+from research.readers.outlook import read_msg
 from research.readers.pdf import MAX_PAGES, read_pdf
 from research.readers.pictures import MAX_MEGAPIXELS, read_picture
 from research.readers.pool import MB, ParserError, ParserFault, ParserPool, ResourceLimits

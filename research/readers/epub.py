@@ -233,4 +233,6 @@ def _is_same_title(first: str, second: str) -> bool:
     short, long = sorted(
         ("".join(unicodedata.normalize("NFKC", t).casefold().split()) for t in (first, second)), key=len
     )
-    return short == long or (len(short) > 1 and (long.startswith(short) or long.endswith(short)))
+    return short == long or (
+        (len(short) > 1 or not short.isascii()) and (long.startswith(short) or long.endswith(short))
+    )

@@ -21,6 +21,7 @@ from research.readers.drafts import FileDraft, UnreadableFileError, decode_text,
 from research.readers.markup import page_blocks, parse_page
 
 MAX_ATTACHMENTS = 100  # of a mail, with those of the mails attached to it
+MAX_ATTACHED_DEPTH = 3  # mails that may be attached to each other
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 _QUOTE_MARKS = re.compile(r"(?:\s?>)+ ?")
 _ENCRYPTED_TYPES = ("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime")

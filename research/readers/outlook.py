@@ -6,6 +6,7 @@ Source: Microsoft, [MS-OXMSG] (storages and streams), [MS-OXPROPS] (numbers of t
 from __future__ import annotations
 
 import codecs
+import hashlib
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,13 +19,21 @@ from email.utils import format_datetime
 from typing import Any
 
 from research.readers.drafts import FileDraft, UnreadableFileError, decode_text, one_line
-from research.readers.mail import draft_mail
+from research.readers.mail import MAX_ATTACHED_DEPTH, draft_mail
+from research.readers.rich_text import read_rtf
 
-MAX_ATTACHED_DEPTH = 3  # mails that may be attached to each other
 _SUBJECT, _HEADERS, _BODY, _HTML, _RTF = 0x0037, 0x007D, 0x1000, 0x1013, 0x1009
 _SENDER_NAME, _SENDER_ADDRESS, _SENDER_SMTP, _DISPLAY_TO, _DISPLAY_CC = 0x0C1A, 0x0C1F, 0x5D01, 0x0E04, 0x0E03
 _SENT, _DELIVERED, _CODE_PAGE, _INTERNET_CODE_PAGE = 0x0039, 0x0E06, 0x3FFD, 0x3FDE
 _FILE_DATA, _FILE_NAME, _SHORT_FILE_NAME, _DISPLAY_NAME = 0x3701, 0x3707, 0x3704, 0x3001
+MAX_RTF_BYTES = 32 * 1024**2
+_UNCOMPRESSED = 0x414C454D
+_RTF_DICTIONARY = (
+    rb"{\rtf1\ansi\mac\deff0\deftab720{\fonttbl;}{\f0\fnil \froman \fswiss \fmodern \fscript "
+    rb"\fdecor MS Sans SerifSymbolArialTimes New RomanCourier{\colortbl\red0\green0\blue0"
+    b"\r\n"
+    rb"\par \pard\plain\f0\fs20\b\i\u\tab\tx"
+)
 _EMBEDDED = "__substg1.0_3701000D"
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)  # of Windows, in units of 100 ns
 
@@ -98,30 +107,32 @@ def read_msg(data: bytes) -> FileDraft:
     with olefile.OleFileIO(data) as file:
         if not file.exists("__properties_version1.0"):
             raise UnreadableFileError("unreadable", "This is no Outlook message but another Office file.")
-        return draft_mail(_to_message(_Storage(file, (), 32)))
+        message = _to_message(_Storage(file, (), 32))
+    digest = hashlib.sha256(data).hexdigest()
+    for number, part in enumerate(message.walk()):
+        if part.get_content_maintype() == "multipart":  # the same file always holds the same attached mails
+            part.set_boundary(f"=_{digest}_{number}")
+    return draft_mail(message)
 
 
 def _to_message(storage: _Storage, depth: int = 1) -> EmailMessage:
-    """Return a stored message as a mail.
+    """Return a stored message as a mail, without the attachments of mails that are attached too deep.
 
     Raises:
-        UnreadableFileError: mails are attached to each other too deep, or the text is in a form that is not read.
+        UnreadableFileError: its text is stored as RTF that cannot be read.
     """
-    if depth > MAX_ATTACHED_DEPTH + 1:
-        raise attached_too_deep_error()
     message = EmailMessage(policy=default)
     for name, value in _headers(storage).items():
         if value := one_line(value, 2_000):
             message[name] = value
     plain = storage.text(_BODY)
     html = storage.text(_HTML) or storage.decode(storage.content(_HTML))
-    if not plain.strip() and not html.strip() and storage.content(_RTF):
-        detail = "The text of this Outlook message is stored as compressed RTF only; save the mail as .eml or as text."
-        raise UnreadableFileError("unreadable", detail)
+    if not plain.strip() and not html.strip() and (packed := storage.content(_RTF)):
+        plain = "\n\n".join(block.text for block in read_rtf(decompress_rtf(packed)).blocks)
     message.set_content(plain)
     if html.strip():
         message.add_alternative(html, subtype="html")
-    for attachment in storage.attachments():
+    for attachment in storage.attachments() if depth <= MAX_ATTACHED_DEPTH + 1 else ():
         name = one_line(attachment.text(_FILE_NAME) or attachment.text(_SHORT_FILE_NAME))
         embedded = attachment.embedded()
         if embedded is not None:
@@ -133,10 +144,35 @@ def _to_message(storage: _Storage, depth: int = 1) -> EmailMessage:
     return message
 
 
-def attached_too_deep_error() -> UnreadableFileError:
-    """Return the error for a mail that is attached too deep."""
-    detail = f"Mails are attached to each other more than {MAX_ATTACHED_DEPTH} deep; save the inner one on its own."
-    return UnreadableFileError("unreadable", detail, "attached")
+def decompress_rtf(data: bytes) -> bytes:
+    """Return the RTF text of a message, stored in the LZFu format.
+
+    Source: Microsoft, [MS-OXRTFCP].
+
+    Raises:
+        ValueError: the data is damaged or too long.
+    """
+    _, size, magic = struct.unpack_from("<III", data)
+    if size > MAX_RTF_BYTES:
+        raise ValueError("too much text")
+    if magic == _UNCOMPRESSED:
+        return data[16 : 16 + size]
+    out, position = bytearray(_RTF_DICTIONARY), 16
+    while position < len(data) and len(out) < size + len(_RTF_DICTIONARY):
+        control, position = data[position], position + 1
+        for bit in range(8):
+            if not control >> bit & 1:
+                out += data[position : position + 1]
+                position += 1
+                continue
+            reference = int.from_bytes(data[position : position + 2], "big")
+            position += 2
+            start = len(out) - (len(out) - (reference >> 4)) % 4096  # in the last 4,096 bytes
+            if start == len(out) or start < 0:
+                return bytes(out[len(_RTF_DICTIONARY) :][:size])
+            for offset in range(start, start + (reference & 15) + 2):
+                out.append(out[offset])
+    return bytes(out[len(_RTF_DICTIONARY) :][:size])
 
 
 def _headers(storage: _Storage) -> dict[str, str]:

@@ -15,6 +15,7 @@ from itertools import groupby
 
 from research.readers.drafts import (
     MAX_CHARACTERS,
+    MAX_DEPTH,
     FileDraft,
     UnreadableFileError,
     one_line,
@@ -30,7 +31,6 @@ _TOKEN = re.compile(
     rb"\\(?:'(?P<byte>[0-9a-fA-F]{2})|(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|(?P<symbol>[^a-zA-Z]))"
     rb"|(?P<brace>[{}])|(?P<text>[^\\{}\r\n]+)|[\r\n]+"
 )
-MAX_GROUP_DEPTH = 1_000
 _KEPT_DESTINATIONS = ("", "footnote", "title", "style")
 _HIDDEN_DESTINATIONS = frozenset(
     [
@@ -178,7 +178,7 @@ class _Reader:
 
     def open_group(self) -> None:
         self.decode_bytes()
-        if len(self.stack) >= MAX_GROUP_DEPTH:
+        if len(self.stack) >= MAX_DEPTH:
             raise too_deep_error()
         self.stack.append(self.state)
         if self.state.destination == "stylesheet":

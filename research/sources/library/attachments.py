@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from research.readers.documents import is_accepted
-from research.readers.mail import MAX_ATTACHMENTS
-from research.readers.outlook import MAX_ATTACHED_DEPTH, attached_too_deep_error
+from research.readers.mail import MAX_ATTACHED_DEPTH, MAX_ATTACHMENTS
 from research.sources.library.ingestion import safe_name, select_files
 from research.sources.library.listing import document_kind
 from research.sources.library.prepare import AddResult, PreparedDocument, prepare_document
@@ -43,8 +42,8 @@ def prepare_with_attachments(
 
 
 def _attached_too_deep(name: str) -> AddResult:
-    error = attached_too_deep_error()
-    return AddResult(name, error.problem, detail=error.detail, limit=error.limit)
+    detail = f"Mails are attached to each other more than {MAX_ATTACHED_DEPTH} deep; save this one on its own."
+    return AddResult(name, "unreadable", detail=detail, limit="attached")
 
 
 def _too_many_attachments(name: str) -> AddResult:
@@ -59,7 +58,7 @@ def _name_attachments(
     files = mail.document.attachments
     accepted = {
         index: name
-        for index, name in select_files([(safe_name(file.name.replace("/", "_")), 0) for file in files])
+        for index, name in select_files([(safe_name(file.name).rsplit("/", 1)[-1], 0) for file in files])
         if is_accepted(name, include_pictures=include_pictures)
     }
     readable = [(f"{mail.document.name}/{name}", files[index].data) for index, name in accepted.items()]

@@ -121,13 +121,11 @@ class PreparedDocument:
     def _remove_former_attachments(self, connection: sqlite3.Connection) -> None:
         """Delete the documents that came with an earlier version of this mail and are no longer in it."""
         prefix = f"{self.document.name}/"
-        kept = (*self.attachments, *(f"{name}/" for name in self.attachments))
-        for table in ("document", "unread"):
-            rows = connection.execute(f"select name from {table} where substr(name, 1, ?)=?", (len(prefix), prefix))
-            former = [
-                (name,) for (name,) in rows if name not in kept and not name.startswith(kept[len(self.attachments) :])
-            ]
-            connection.executemany(f"delete from {table} where name=?", former)
+        connection.execute("delete from unread where substr(name, 1, ?)=?", (len(prefix), prefix))
+        rows = connection.execute("select name from document where substr(name, 1, ?)=?", (len(prefix), prefix))
+        inner = tuple(f"{name}/" for name in self.attachments)
+        former = [(name,) for (name,) in rows if name not in self.attachments and not name.startswith(inner)]
+        connection.executemany("delete from document where name=?", former)
 
 
 def to_storable_name(name: str) -> str:
