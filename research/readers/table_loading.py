@@ -163,7 +163,7 @@ def _value_expression(column_index: int, kind: FileColumnType) -> str:
     """Return the SQL that converts a text column to a type, or fails."""
     text = f"nullif(trim(c{column_index}), '')"
     if kind == "text":
-        return f"nullif(c{column_index}, '')"
+        return f"nullif(replace(c{column_index}, e'\\r\\n', e'\\n'), '')"
     if kind == "integer":  # DuckDB would round 1.5
         return f"CAST(CASE WHEN contains(c{column_index}, '.') OR contains(c{column_index}, 'e') OR contains(c{column_index}, 'E') THEN c{column_index} || '!' ELSE {text} END AS BIGINT)"
     if kind in ("date", "datetime"):
