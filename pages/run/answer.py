@@ -34,6 +34,7 @@ from research import (
     Passage,
     Report,
     detect_language,
+    document_file_name,
     localise_rows,
     mark_doubtful_sentences,
     page_unit,
@@ -411,4 +412,4 @@ def source_host(evidence: Evidence) -> str:
         return evidence.publisher or evidence.title
     if evidence.url:
         return urlsplit(evidence.url).hostname or ""
-    return evidence.publisher or evidence.locator.replace("\\", "/").rsplit("/", 1)[-1]
+    return evidence.publisher or document_file_name(evidence.locator)

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from research.citations.markdown_parser import Node
 from research.citations.numbering import CitedAnswer, CitedSource
 from research.citations.support import AnswerSupport, CheckedSentence, check_support
-from research.core.page_units import page_unit
+from research.core.document_names import page_unit
 from research.core.records import Evidence, Language, Passage, Report
 from research.core.text.control_chars import replace_surrogates
 from research.core.text.tokenizer import detect_language

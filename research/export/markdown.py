@@ -22,8 +22,8 @@ from research.citations.support import (
     check_support,
     mark_doubtful_sentences,
 )
+from research.core.document_names import page_unit
 from research.core.i18n import Translator
-from research.core.page_units import page_unit
 from research.core.records import Evidence, Language, Passage, Report, SpanKind
 from research.export import news_markdown
 from research.export.database_rows_markdown import database_blocks

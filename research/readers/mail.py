@@ -159,15 +159,38 @@ def _leaves(message: Any) -> Iterator[Any]:
 def _add_body(draft: FileDraft, plain: str, html_root: Any) -> None:
     """Add a body: its plain text, or the HTML if the plain text is missing or a mere remark."""
     draft.open_headings = []
-    blocks = page_blocks(html_root) if html_root is not None else []
+    anchors = _mark_quotes(html_root) if html_root is not None else {}
+    blocks = page_blocks(html_root, anchors) if html_root is not None else []
     if plain.strip() and len(plain) >= _MIN_PLAIN_SHARE * sum(len(block.text) for block in blocks):
         _add_plain_body(draft, plain)
         return
     for block in blocks:
-        if block.level:
+        if block.anchor:
+            draft.open_headings = [(0, _introduction(draft) or ">")] if anchors[block.anchor] else []
+        elif block.level:
             draft.add_heading(block.level, block.text)
         else:
             draft.add_text(block.text)
+
+
+def _mark_quotes(root: Any) -> dict[str, bool]:
+    """Mark begin and end of the outermost quotations in HTML; return the ids, True for those of a begin."""
+    marks: dict[str, bool] = {}
+    for quote in [*root.iter("blockquote")]:
+        if next(quote.iterancestors("blockquote"), None) is None and quote.getparent() is not None:
+            begin, end = f"quote-{len(marks)}", f"quote-{len(marks) + 1}"
+            marks |= {begin: True, end: False}
+            quote.set("id", begin)
+            after = quote.makeelement("span", id=end)
+            after.tail, quote.tail = quote.tail, None
+            quote.addnext(after)
+    return marks
+
+
+def _introduction(draft: FileDraft) -> str:
+    """Return the last line of a draft if it introduces a quotation, as in "On … wrote:"."""
+    last = draft.blocks[-1].text.strip().splitlines()[-1].strip() if draft.blocks else ""
+    return one_line(last) if last.endswith((":", "：")) else ""
 
 
 def _add_plain_body(draft: FileDraft, text: str) -> None:
@@ -184,5 +207,4 @@ def _add_plain_body(draft: FileDraft, text: str) -> None:
         draft.open_headings = [(1, introduction or ">" * depth)] if depth else []
         for block in re.split(r"\n(?:[ \t\u3000]*\n)+", "\n".join(lines)):
             draft.add_text(unwrap_lines(block))
-        last = draft.blocks[-1].text.strip().splitlines()[-1] if draft.blocks else ""
-        introduction = one_line(last) if last.rstrip().endswith((":", "：")) else ""
+        introduction = _introduction(draft)

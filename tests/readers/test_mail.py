@@ -48,7 +48,7 @@ def test_quoted_replies_are_sections_of_their_own_authors() -> None:
 def test_the_html_body_is_read_where_there_is_no_plain_one_or_only_a_remark() -> None:
     html = (
         "<html><body><table><tr><td><h2>Prices</h2><p>10<sup>6</sup> visitors.</p><table><tr><th>Year</th><th>Fee</th></tr>"
-        "<tr><td>2024</td><td>40</td></tr></table></td></tr></table><blockquote>Earlier mail.</blockquote></body></html>"
+        "<tr><td>2024</td><td>40</td></tr></table></td></tr></table><p>Ann wrote:</p><blockquote>Earlier<blockquote>mail.</blockquote></blockquote>Best</body></html>"
     )
     message = mail("View in HTML.")
     message.add_alternative(html, subtype="html")
@@ -56,7 +56,9 @@ def test_the_html_body_is_read_where_there_is_no_plain_one_or_only_a_remark() ->
     alone.set_content(html, subtype="html")
     for given in (message, alone):
         assert outline(read_document("a.eml", bytes(given)))[1:] == [
-            ("Prices", None, "10⁶ visitors.\nYear: 2024; Fee: 40\nEarlier mail.")
+            ("Prices", None, "10⁶ visitors.\nYear: 2024; Fee: 40\nAnn wrote:"),
+            ("Ann wrote:", None, "Earlier\nmail."),
+            ("", None, "Best"),
         ]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from research.core.document_names import document_file_name, page_unit
 from research.core.i18n import message
-from research.core.page_units import page_unit
 from research.core.records import Language, Report
 from research.export.html import report_html
 from research.export.markdown import report_markdown
@@ -34,6 +34,12 @@ def test_the_page_of_a_document_is_named_by_its_kind(name: str, language: Langua
     made = of_document(name, language)
     for text in (report_markdown(made, numbered(made)), report_html(made, numbered(made))):
         assert label in text
+
+
+def test_the_name_of_an_attachment_names_its_mail() -> None:
+    assert document_file_name("C:\\in\\Offer.eml\\inner.msg\\talk.pptx") == "Offer.eml/inner.msg/talk.pptx"
+    assert document_file_name("/home/ann/talk.pptx") == document_file_name("talk.pptx") == "talk.pptx"
+    assert document_file_name("/home/ann/offer.eml") == "offer.eml"
 
 
 def test_the_label_on_the_pages_names_the_slide() -> None:
