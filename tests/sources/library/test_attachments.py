@@ -11,6 +11,7 @@ import pytest
 from research.sources.library.index import Library
 from research.sources.library.prepare import AddResult
 from tests.readers.reading import SAMPLES
+from tests.terminal import terminal
 
 
 @pytest.fixture
@@ -116,3 +117,22 @@ def test_a_job_counts_attachments_among_its_files(library: Library) -> None:
     job = library.start_ingestion([("m.eml", len(data), lambda: data), ("n.md", 5, lambda: b"# N\n\nx")])
     assert job.wait(20)
     assert (job.total_files, job.finished_files, job.skipped_files, job.state) == (3, 3, 1, "done")
+
+
+def test_the_new_kinds_are_listed_by_their_kind(library: Library) -> None:
+    for suffix in ("pptx", "epub", "odt", "rtf", "ipynb"):
+        add(library, f"pandoc.{suffix}", (SAMPLES / f"pandoc.{suffix}").read_bytes())
+    add(library, "m.eml", bytes(mail("Report")))
+    add(library, "t.ods", (SAMPLES / "libreoffice.ods").read_bytes())
+    kinds = {entry.name.rpartition(".")[2]: entry.kind for entry in library.list_all()}
+    assert kinds == {
+        "pptx": "slides", "epub": "book", "odt": "word", "rtf": "word", "ipynb": "text", "eml": "mail", "ods": "table",
+    }  # fmt: skip
+
+
+def test_the_terminal_names_what_was_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "m.eml"
+    path.write_bytes(bytes(mail("Report", one_md=b"# One\n\nFirst.", run_exe=b"MZ")))
+    result = terminal(tmp_path / "data", "library", "add", str(path)).stdout
+    assert "attachments of other types not read: run.exe" in result
+    assert "m.eml/one.md" in result

@@ -825,6 +825,8 @@ def test_a_walk_gives_accepted_files_sorted_without_hidden_ones(tmp_path: Path) 
         "~$e.docx",
         "f.exe",
         "g.csv",
+        "h.pptx",
+        "i.eml",
     ):
         path = tmp_path / "root" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -832,7 +834,7 @@ def test_a_walk_gives_accepted_files_sorted_without_hidden_ones(tmp_path: Path) 
     root = tmp_path / "root"
     (root / "folder.md").mkdir()
     found = [path.relative_to(root).as_posix() for path in find_accepted_files(root)]
-    assert found == ["a.md", "b/a.pdf", "b/z.TXT", "g.csv"]
+    assert found == ["a.md", "b/a.pdf", "b/z.TXT", "g.csv", "h.pptx", "i.eml"]
 
 
 def test_a_walk_follows_no_link_out_of_the_folder(tmp_path: Path) -> None:
