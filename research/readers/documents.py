@@ -18,6 +18,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
+from email.errors import MessageError
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -323,6 +324,7 @@ def _parser_errors() -> tuple[type[Exception], ...]:
         zlib.error,
         etree.LxmlError,
         csv.Error,
+        MessageError,
         struct.error,
         ArithmeticError,  # includes OverflowError
         AssertionError,
@@ -403,7 +405,7 @@ _FORMATS = {
     ".tsv": FileFormat(read_tsv),
     ".xlsx": FileFormat(read_xlsx, ParsingLimits(96, 150, 1.5, 15), ("openpyxl",)),
     **dict.fromkeys(
-        (".xls", ".xlsb"), FileFormat(read_workbook, ParsingLimits(96, 150, 1.5, 15), ("python_calamine",))
+        (".xls", ".xlsb"), FileFormat(read_workbook, ParsingLimits(96, 150, 1.5, 15), ("python_calamine", "olefile"))
     ),
     ".ods": FileFormat(read_ods, ParsingLimits(96, 400, 1.5, 20), ("python_calamine",)),
     **dict.fromkeys(PICTURE_SUFFIXES, FileFormat(read_picture, imports=("PIL.TiffImagePlugin",))),

@@ -161,9 +161,16 @@ def read_pptx(data: bytes) -> FileDraft:
         UnreadableFileError: the file is refused, or its slides hold pictures only.
     """
     import pptx
+    from pptx.exc import PythonPptxError
 
     check_container(data, "presentation")
-    presentation = pptx.Presentation(io.BytesIO(data))
+    try:
+        return _read_presentation(pptx.Presentation(io.BytesIO(data)))
+    except PythonPptxError as error:
+        raise ValueError("damaged presentation") from error
+
+
+def _read_presentation(presentation: Any) -> FileDraft:
     draft = FileDraft()
     has_pictures = False
     for number, slide in enumerate(presentation.slides, 1):

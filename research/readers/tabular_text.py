@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import struct
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import chain, islice
@@ -26,6 +27,8 @@ from research.readers.table_layout import LAYOUT_ROWS, find_delimiter, find_head
 MAX_ROWS = 100_000
 MAX_CELLS = 10_000_000  # spanned by a spreadsheet, including blank cells
 ROWS_PER_SECTION = 50
+_FILE_PASS_RECORD = 0x2F  # follows the first records of an encrypted .xls file
+_FIRST_RECORD_BYTES = 1024
 
 
 def _add_rows(draft: FileDraft, rows: Iterable[Sequence[str]], path: tuple[str, ...] = ()) -> None:
@@ -113,6 +116,8 @@ def read_workbook(data: bytes) -> FileDraft:
     """
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
 
+    if _is_protected(data):
+        raise UnreadableFileError("encrypted", "The workbook is protected with a password; save it without.")
     draft = FileDraft()
     try:
         book = CalamineWorkbook.from_filelike(io.BytesIO(data))
@@ -120,11 +125,31 @@ def read_workbook(data: bytes) -> FileDraft:
             if sheet.typ == SheetTypeEnum.WorkSheet:
                 _add_rows(draft, _calamine_rows(book.get_sheet_by_name(sheet.name)), (one_line(sheet.name),))
     except CalamineError as error:
-        if "password" in str(error).lower():
-            detail = "The workbook is protected with a password; save it without."
-            raise UnreadableFileError("encrypted", detail) from None
         raise ValueError("damaged workbook") from error
     return draft
+
+
+def _is_protected(data: bytes) -> bool:
+    """Return True for a compound file that holds an encrypted workbook.
+
+    Source: Microsoft, [MS-XLS], 2.4.117 (FilePass), [MS-OFFCRYPTO].
+    """
+    import olefile
+
+    if not olefile.isOleFile(data=data):
+        return False
+    with olefile.OleFileIO(data) as file:
+        if file.exists("EncryptedPackage"):
+            return True
+        name = next((name for name in ("Workbook", "Book") if file.exists(name)), "")
+        records = file.openstream(name).read(_FIRST_RECORD_BYTES) if name else b""
+    position = 0
+    while position + 4 <= len(records):
+        kind, size = struct.unpack_from("<HH", records, position)
+        if kind == _FILE_PASS_RECORD:
+            return True
+        position += 4 + size
+    return False
 
 
 def _calamine_rows(sheet: Any) -> Iterator[list[str]]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 
+import olefile
 import pytest
 
 from research.readers.documents import read_document
+from tests.readers.compound_files import compound_file
 from tests.readers.reading import SAMPLES, assert_in_order, outline, read_sample, refusal
 from tests.tables import each_row
 
@@ -99,3 +102,16 @@ def test_a_workbook_is_read_row_by_row_with_the_names_of_its_columns(name: str) 
 def test_a_workbook_that_is_cut_off_is_unreadable(suffix: str) -> None:
     data = (SAMPLES / f"libreoffice{suffix.replace('xlsb', 'xls')}").read_bytes()
     assert refusal(f"a{suffix}", data[: len(data) // 3]).problem == "unreadable"
+
+
+def test_protected_workbooks_say_so() -> None:
+    with olefile.OleFileIO(SAMPLES / "libreoffice.xls") as file:
+        stream = file.openstream("Workbook").read()
+    after_first = 4 + struct.unpack_from("<H", stream, 2)[0]
+    password = struct.pack("<HHHHH", 0x2F, 54, 1, 1, 1) + bytes(48)
+    protected = compound_file({"Workbook": stream[:after_first] + password + stream[after_first:]})
+    assert refusal("a.xls", protected).problem == "encrypted"
+    assert "西湖" in read_document("a.xls", compound_file({"Workbook": stream})).text
+    packed = compound_file({"EncryptedPackage": bytes(5_000), "EncryptionInfo": bytes(200)})
+    for name in ("a.xls", "a.xlsb", "a.ods", "a.pptx", "a.odt"):
+        assert refusal(name, packed).problem == "encrypted"
