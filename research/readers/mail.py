@@ -115,7 +115,7 @@ def _sort_parts(
 ) -> tuple[list[MIMEPart], list[tuple[str, bytes]]]:
     """Return the further texts of the body, and the name and content of each attachment.
 
-    An attached mail is one file with its own attachments.
+    Pictures that the HTML text shows are part of it, such as the logo of a signature. An attached mail is one file with its own attachments.
 
     Raises:
         UnreadableFileError: there are too many attachments.
@@ -129,6 +129,9 @@ def _sort_parts(
         is_text = part.get_content_type() in ("text/plain", "text/html")
         if is_text and not name and part.get_content_disposition() != "attachment":
             further.append(part)
+            continue
+        is_picture = part.get_content_maintype() == "image" and part["Content-ID"] is not None
+        if is_picture and part.get_content_disposition() != "attachment":
             continue
         attachments.append(_attachment(part, name, len(attachments) + 1))
         if len(attachments) > MAX_ATTACHMENTS:

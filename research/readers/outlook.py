@@ -34,6 +34,7 @@ _RTF_DICTIONARY = (
     b"\r\n"
     rb"\par \pard\plain\f0\fs20\b\i\u\tab\tx"
 )
+_IS_HIDDEN = 0x7FFE
 _EMBEDDED = "__substg1.0_3701000D"
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)  # of Windows, in units of 100 ns
 
@@ -133,6 +134,8 @@ def _to_message(storage: _Storage, depth: int = 1) -> EmailMessage:
     if html.strip():
         message.add_alternative(html, subtype="html")
     for attachment in storage.attachments() if depth <= MAX_ATTACHED_DEPTH + 1 else ():
+        if attachment.integer(_IS_HIDDEN):  # a picture that the HTML text shows
+            continue
         name = one_line(attachment.text(_FILE_NAME) or attachment.text(_SHORT_FILE_NAME))
         embedded = attachment.embedded()
         if embedded is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from datetime import UTC, date, datetime
 from email.message import EmailMessage
 
@@ -93,6 +94,18 @@ def test_attachments_are_named_and_given_with_their_content() -> None:
     assert files["费用.csv"].split() == [b"a,b", b"1,2"]
     assert files["run.exe"] == b""
     assert read_document("i.eml", files["Inner.eml"]).text.endswith("Inner text.")
+
+
+def test_a_picture_within_the_text_is_no_attachment() -> None:
+    message = mail()
+    message.set_content('<p>Hello.</p><img src="cid:logo">', subtype="html")
+    message.add_related(b"x", maintype="image", subtype="png", cid="<logo>", disposition="inline", filename="logo.png")
+    message.add_attachment(b"y", maintype="image", subtype="png", filename="photo.png")
+    assert [file.name for file in read_document("a.eml", bytes(message)).attachments] == ["photo.png"]
+    logo = file_tree("logo.png", b"x")
+    logo["__properties_version1.0"] += struct.pack("<HHIQ", 0x0B, 0x7FFE, 6, 1)
+    tree = message_tree({0x0037: "s", 0x1000: "x"}, (logo, file_tree("photo.png", b"y")))
+    assert [file.name for file in read_document("a.msg", compound_file(tree)).attachments] == ["photo.png"]
 
 
 def test_further_parts_of_the_body_are_read_after_it() -> None:
