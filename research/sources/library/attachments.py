@@ -7,16 +7,17 @@ from dataclasses import replace
 
 from research.readers.documents import is_accepted
 from research.readers.mail import MAX_ATTACHED_DEPTH, MAX_ATTACHMENTS
+from research.sources.library.document_pages import StoredVersion
 from research.sources.library.ingestion import safe_name, select_files
 from research.sources.library.listing import document_kind
-from research.sources.library.prepare import AddResult, PreparedDocument, prepare_document
+from research.sources.library.prepare import AddResult, MissingOriginal, PreparedDocument, ReadFile, prepare_document
 
-Prepare = Callable[[str, bytes], AddResult | PreparedDocument]
+Prepare = Callable[[str, bytes], ReadFile]
 
 
 def prepare_with_attachments(
     name: str, data: bytes, prepare: Prepare, has_rejected: Callable[[str], bool], *, include_pictures: bool
-) -> Iterator[AddResult | PreparedDocument]:
+) -> Iterator[ReadFile]:
     """Yield a prepared file, then the files attached to it, and those attached to these.
 
     The attachments of an unchanged mail are read again if some could not be read (`has_rejected`). Without
@@ -30,14 +31,15 @@ def prepare_with_attachments(
         if depth > MAX_ATTACHED_DEPTH and document_kind(name) == "mail":
             item = _attached_too_deep(name)
         is_retried = isinstance(item, AddResult) and item.outcome == "unchanged" and has_rejected(name)
-        mail = prepare_document(name, data, "") if is_retried else item
+        mail = prepare_document(name, data, StoredVersion()) if is_retried else item
         if isinstance(mail, PreparedDocument) and mail.document.attachments:
             readable, skipped = _name_attachments(mail, include_pictures=include_pictures)
             remaining -= len(readable)
             pending += [(attached, content, depth + 1) for attached, content in readable]
-            item = replace(item, skipped_attachments=skipped)
             if isinstance(item, PreparedDocument):
                 item = replace(item, attachments=tuple(attached for attached, _ in readable))
+            if not isinstance(item, MissingOriginal):
+                item = replace(item, skipped_attachments=skipped)
         yield replace(item, is_attachment=depth > 0)
 
 

@@ -102,4 +102,9 @@ MIGRATIONS = (
         reason text not null default '', picture blob, primary key(document, page));
     alter table unread add column pages text not null default '';
     """,
+    # The files whose pages can be shown are kept, not only until their scanned pages were read.
+    """
+    alter table scan rename to original;
+    alter table bin_scan rename to bin_original;
+    """,
 )
