@@ -43,6 +43,7 @@ from research.readers.drafts import (
     too_long_error,
 )
 from research.readers.epub import read_epub
+from research.readers.json_records import read_json, read_json_lines
 from research.readers.mail import MAX_ATTACHED_DEPTH, MAX_ATTACHMENTS, read_eml
 from research.readers.markup import read_html, read_markdown, read_plain_text, web_address
 from research.readers.notebooks import read_notebook
@@ -403,6 +404,8 @@ _FORMATS = {
     ".ipynb": FileFormat(read_notebook, _PAGE_LIMITS),
     ".csv": FileFormat(read_csv),
     ".tsv": FileFormat(read_tsv),
+    ".json": FileFormat(read_json),
+    **dict.fromkeys((".jsonl", ".ndjson"), FileFormat(read_json_lines)),
     ".xlsx": FileFormat(read_xlsx, ParsingLimits(96, 150, 1.5, 15), ("openpyxl",)),
     **dict.fromkeys(
         (".xls", ".xlsb"), FileFormat(read_workbook, ParsingLimits(96, 150, 1.5, 15), ("python_calamine", "olefile"))

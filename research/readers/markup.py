@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Container
+from collections.abc import Collection, Sequence
+from copy import deepcopy
+from itertools import groupby
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from mdit_py_plugins.footnote import footnote_plugin
 
 from research.core.text.numbers import HAN_NUMERALS
 from research.core.text.publication_dates import parse_publication_day
 from research.core.text.sentences import unwrap_lines
-from research.core.text.tokenizer import HAN_RANGES
 from research.readers.drafts import (
     FileDraft,
     binary_file_error,
@@ -27,11 +29,10 @@ from research.readers.drafts import (
     page_limit_error,
     reject_binary,
     remove_invisible,
-    table_lines,
     title_line,
     too_deep_error,
 )
-from research.readers.scripts import lowered_text, raised_text
+from research.readers.html_tables import flatten_text, label_page
 from research.readers.webpages import (
     PageLimitError,
     decode_page,
@@ -39,6 +40,8 @@ from research.readers.webpages import (
     page_title,
     parse_html,
     publication_days,
+    remove_navigation,
+    text_length,
     text_pieces,
 )
 
@@ -91,12 +94,11 @@ def read_plain_text(data: bytes) -> FileDraft:
 
 # Markdown
 
-_FULL_WIDTH = f"[{HAN_RANGES}\u3000-\u303f\uff00-\uffef]"
-_SOFT_BREAK = "\x1f"  # cannot occur in the text: it was cleaned, and no entity yields it
-
-
+_HEADING_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _MAX_NESTING = 100  # nested blocks; the parser silently drops deeper ones
-_MARKDOWN_PARSER = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable(["table", "strikethrough"])
+_MARKDOWN_PARSER = (
+    MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable(["table", "strikethrough"]).use(footnote_plugin)
+)
 
 
 def _front_matter(text: str) -> tuple[dict[str, str], str]:
@@ -110,36 +112,6 @@ def _front_matter(text: str) -> tuple[dict[str, str], str]:
     return {
         key: quoted_match[2] if (quoted_match := quoted.fullmatch(value)) else value for key, value in values.items()
     }, text[match.end() :]
-
-
-def _inline_text(token: Token) -> str:
-    """Return the text of a line: links keep their text, images their description; tags go.
-
-    Superscripts and subscripts have their plain forms.
-    """
-    out: list[str] = []
-    hidden = False
-    script_start = 0  # in `out`, of the superscript or subscript that is open
-    for child in token.children or []:
-        if child.type == "html_inline":
-            tag = child.content.lower()
-            if tag_match := re.match(r"</?(script|style|ruby|rb|rt|rp|rtc)\b", tag):
-                hidden = tag[1] != "/" and tag_match[1] not in ("ruby", "rb")
-            if tag in ("<sup>", "<sub>"):
-                script_start = len(out)
-            elif tag in ("</sup>", "</sub>"):
-                text = "".join(out[script_start:])
-                out[script_start:] = [
-                    raised_text(text, "".join(out[:script_start])[-40:]) if tag == "</sup>" else lowered_text(text)
-                ]
-            out.append("\n" if tag.startswith("<br") and not hidden else "")
-        elif child.type in ("softbreak", "hardbreak"):
-            out.append("\n" if child.type == "hardbreak" else _SOFT_BREAK)
-        elif not hidden:
-            out.append(_inline_text(child) if child.type == "image" else child.content)
-    text = "".join(out)
-    text = re.sub(f"(?<={_FULL_WIDTH}){_SOFT_BREAK}|{_SOFT_BREAK}(?={_FULL_WIDTH})", "", text)
-    return text.replace(_SOFT_BREAK, " ")
 
 
 def read_markdown(data: bytes) -> FileDraft:
@@ -157,32 +129,50 @@ def read_markdown(data: bytes) -> FileDraft:
 
 
 def add_markdown(draft: FileDraft, markdown: str) -> None:
-    """Add the headings, paragraphs, lists and tables of Markdown to a draft."""
-    rows: list[list[str]] = []
-    open_tag = ""  # the tag that the next inline token fills
-    for token in _MARKDOWN_PARSER.parse(markdown):
-        if token.type in ("blockquote_open", "list_item_open") and token.level >= _MAX_NESTING - 1:
-            raise too_deep_error()
-        if token.type in ("heading_open", "paragraph_open", "th_open", "td_open"):
-            open_tag = token.tag
-        elif token.type == "tr_open":
-            rows.append([])
-        elif token.type == "table_close":
-            draft.add_text("\n".join(table_lines(rows, has_header=True)))
-            rows = []
-        elif token.type in ("fence", "code_block"):
-            draft.add_text(token.content)
-        elif token.type == "html_block":
-            draft.add_text(_flatten_text(_parse_page(f"<div>{token.content}</div>")))
-        elif token.type == "inline" and open_tag in ("th", "td"):
-            rows[-1].append(_inline_text(token))
-        elif token.type == "inline" and open_tag != "p":
-            text = one_line(_inline_text(token))
-            draft.add_heading(int(open_tag[1]), text)
-            if open_tag == "h1":
-                draft.title = draft.title or text
-        elif token.type == "inline":
-            draft.add_text(_inline_text(token))
+    """Add the headings, paragraphs, lists and tables of Markdown, which may have HTML in it, to a draft.
+
+    Images give their description.
+    """
+    environment: dict[str, Any] = {}
+    tokens = _MARKDOWN_PARSER.parse(markdown, environment)
+    if any(t.type in ("blockquote_open", "list_item_open") and t.level >= _MAX_NESTING - 1 for t in tokens):
+        raise too_deep_error()
+    page = _MARKDOWN_PARSER.renderer.render(tokens, _MARKDOWN_PARSER.options, environment)
+    try:
+        root = _parse_page(f"<div>{page}</div>")
+    except etree.ParserError:
+        return
+    for image in [*root.iter("img")]:
+        image.tail = (image.get("alt") or "") + (image.tail or "")
+        image.drop_tree()
+    _move_notes(root)
+    label_page(root)
+    _add_page_text(draft, root)
+    top = next((element for element in root.iter("h1") if flatten_text(element).strip()), None)
+    if top is not None:
+        draft.title = draft.title or one_line(flatten_text(top))
+
+
+def _move_notes(root: Any) -> None:
+    """Put each footnote after the paragraph, list item or table of its first mark, to be read together with it."""
+    for note in reversed(root.xpath("//section[@class='footnotes']/ol/li")):  # keeps the order of several
+        number = (note.get("id") or "").removeprefix("fn")
+        mark = next(iter(root.xpath("//a[@data-note=$number]", number=number)), None)
+        note.tag = "div"
+        first = note[0] if len(note) else note
+        first.text = f"[{number}] {first.text or ''}"
+        if mark is not None:
+            next(mark.iterancestors("p", "li", "table", *_HEADING_TAGS), mark).addnext(note)
+
+
+def _render_note_mark(renderer: Any, tokens: Sequence[Token], index: int, *_: Any) -> str:
+    """Render the mark of a footnote as [n], with an anchor by which `_move_notes` finds it."""
+    number = tokens[index].meta["id"] + 1
+    return f' [{number}]<a data-note="{number}"></a>'
+
+
+_MARKDOWN_PARSER.add_render_rule("footnote_ref", _render_note_mark)
+_MARKDOWN_PARSER.add_render_rule("footnote_anchor", lambda *_: "")
 
 
 # HTML
@@ -204,8 +194,24 @@ def _parse_page(text: str) -> Any:
         raise page_limit_error(error) from None
 
 
-def _flatten_text(root: Any) -> str:
-    return "\n".join(line.strip() for line in "".join(text_pieces(root)).split("\n"))
+def _add_page_text(draft: FileDraft, root: Any) -> None:
+    """Add all visible text of a page to a draft, with its headings."""
+    pieces: list[str] = []
+
+    def add_pieces() -> None:
+        draft.add_text("\n".join(line.strip() for line in "".join(pieces).split("\n")))
+        pieces.clear()
+
+    for piece in text_pieces(root, (*_HEADING_TAGS, "pre")):
+        if isinstance(piece, str):
+            pieces.append(piece)
+            continue
+        add_pieces()
+        if piece.tag == "pre":
+            draft.add_text(piece.text_content())
+        else:
+            draft.add_heading(int(piece.tag[1]), flatten_text(piece))
+    add_pieces()
 
 
 def _page_metadata(root: Any) -> FileDraft:
@@ -229,19 +235,16 @@ def _add_main_text(draft: FileDraft, element: Any) -> None:
     for child in element:
         if child.tag == "head":
             level = (child.get("rend") or "h2")[1:]
-            draft.add_heading(int(level) if level.isdigit() else 2, _flatten_text(child))
-        elif child.tag == "table":
-            rows = [child_row.findall("cell") for child_row in child.iter("row")]
-            has_header = bool(rows) and all(cell.get("role") == "head" for cell in rows[0])
-            cells = [[_flatten_text(cell) for cell in row] for row in rows]
-            draft.add_text("\n".join(table_lines(cells, has_header=has_header)))
+            draft.add_heading(int(level) if level.isdigit() else 2, flatten_text(child))
         elif child.find(".//head") is not None or child.find(".//table") is not None:
             _add_main_text(draft, child)
         else:
-            draft.add_text(_flatten_text(child))
+            draft.add_text(flatten_text(child))
         draft.add_text(child.tail or "")
 
 
+MAX_SHORT_PAGE_CHARS = 3_000
+MIN_MAIN_TEXT_SHARE = 0.98  # of a short page; the search for the main text may leave out its lists and tables
 MIN_MAIN_TEXT_CHARS = 30  # below, the library takes all text of a page in one line
 
 
@@ -268,12 +271,35 @@ def read_html(data: bytes, *, all_text: bool = False) -> FileDraft:
         return FileDraft()
     draft = _page_metadata(root)
     if not all_text and not is_dense(root, len(text)):
+        whole_page = _short_page(root)
+        label_page(root)
         _extract_main_text(draft, root)
+        if whole_page is not None and _length(draft) < MIN_MAIN_TEXT_SHARE * text_length(whole_page):
+            draft.blocks.clear()
+            _add_page_text(draft, whole_page)
+    else:
+        label_page(root)
     if not any(not piece.is_heading for piece in draft.blocks):
         draft.blocks.clear()
-        draft.add_text("".join(_flatten_text(body) for body in root.iter("body")))
+        for body in root.iter("body"):
+            _add_page_text(draft, body)
     _remove_title_heading(draft)
     return draft
+
+
+def _short_page(root: Any) -> Any:
+    """Return the body of a page without its navigation if it is short, else None."""
+    body = root.find("body")
+    if body is None or text_length(body) > MAX_SHORT_PAGE_CHARS * 2:
+        return None
+    body = deepcopy(body)
+    remove_navigation(body)
+    label_page(body)
+    return body if text_length(body) <= MAX_SHORT_PAGE_CHARS else None
+
+
+def _length(draft: FileDraft) -> int:
+    return sum(len("".join(block.text.split())) for block in draft.blocks)
 
 
 def _remove_title_heading(draft: FileDraft) -> None:
@@ -288,12 +314,11 @@ def _remove_title_heading(draft: FileDraft) -> None:
 
 # Blocks of a page without its main text: chapters of books, bodies of mails
 
-_HEADING_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6")
-_MARKER = "\ufdd0"  # a noncharacter: it stands for nothing in any text
+_ANCHOR_TAG = "anchor"  # no tag of HTML
 
 
 class PageBlock(NamedTuple):
-    """A part of a page in order: a heading with its level from 1, or text or a table with level 0.
+    """A part of a page in order: a heading with its level from 1, or text with level 0.
 
     `anchor` is the id of an element that begins here, in which case there is no text.
     """
@@ -310,46 +335,38 @@ def parse_page(data: bytes, charset: str = "") -> Any:
         UnreadableFileError: it is binary, nested too deep or has too many elements.
     """
     try:
-        return _parse_page(remove_invisible(reject_binary(decode_page(data, charset))).replace(_MARKER, ""))
+        return _parse_page(remove_invisible(reject_binary(decode_page(data, charset))))
     except UnicodeError:
         raise binary_file_error() from None
     except etree.ParserError:
         return None
 
 
-def page_blocks(root: Any, anchors: Container[str] = ()) -> list[PageBlock]:
-    """Return the headings, tables and other text of a page in order; the tree is changed.
+def page_blocks(root: Any, anchors: Collection[str] = ()) -> list[PageBlock]:
+    """Return the headings and other text of a page in order, tables row by row; the tree is changed.
 
-    Tables that hold other tables, or have one row or column, are taken as layout. `anchors` are the ids
-    of elements whose position is wanted.
+    `anchors` are the ids of elements whose position is wanted.
     """
-    found: list[PageBlock] = []
-    for element in [*root.iter("table", *_HEADING_TAGS)]:  # those inside a table leave the tree with it
-        is_table = element.tag == "table"
-        if is_table and not _is_data_table(element):
+    label_page(root)
+    for element in [*root.iter(etree.Element)] if anchors else []:
+        if (name := element.get("id")) in anchors:
+            mark = element.makeelement(_ANCHOR_TAG, name=name)
+            # The mark of a heading, which is yielded whole, goes before it.
+            if element.tag in _HEADING_TAGS and element.getparent() is not None:
+                element.addprevious(mark)
+            else:
+                mark.tail, element.text = element.text, None
+                element.insert(0, mark)
+    blocks: list[PageBlock] = []
+    for is_text, group in groupby(
+        text_pieces(root, (*_HEADING_TAGS, _ANCHOR_TAG)), lambda piece: isinstance(piece, str)
+    ):
+        if is_text:
+            blocks.append(PageBlock("\n".join(line.strip() for line in "".join(group).split("\n"))))
             continue
-        if is_table:
-            rows = [[_flatten_text(cell) for cell in row.iterchildren("td", "th")] for row in element.iter("tr")]
-            has_header = next(element.iter("tr")).find("td") is None
-            block = PageBlock("\n".join(table_lines(rows, has_header=has_header)))
-        else:
-            block = PageBlock(one_line(_flatten_text(element)), int(element.tag[1]))
-        for child in [*element]:
-            element.remove(child)
-        element.tag, element.text = "div", f"{_MARKER}{len(found)}{_MARKER}"
-        found.append(block)
-    if anchors:
-        for element in [*root.iter(etree.Element)]:
-            if (name := element.get("id")) and name in anchors:
-                element.text = f"{_MARKER}{len(found)}{_MARKER}{element.text or ''}"
-                found.append(PageBlock("", anchor=name))
-    pieces = _flatten_text(root).split(_MARKER)  # text and numbers of blocks take turns
-    blocks = [found[int(piece)] if n % 2 else PageBlock(piece) for n, piece in enumerate(pieces)]
+        for element in group:
+            if element.tag == _ANCHOR_TAG:
+                blocks.append(PageBlock("", anchor=element.get("name")))
+            else:
+                blocks.append(PageBlock(one_line(flatten_text(element)), int(element.tag[1])))
     return [block for block in blocks if block.text.strip() or block.anchor]
-
-
-def _is_data_table(table: Any) -> bool:
-    """Return True for a table with rows and columns that holds no other table."""
-    rows = [*table.iter("tr")]
-    is_wide = any(len([*row.iterchildren("td", "th")]) > 1 for row in rows)
-    return len(rows) > 1 and is_wide and table.find(".//table") is None

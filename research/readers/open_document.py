@@ -13,9 +13,10 @@ from typing import Any
 
 from lxml import etree
 
-from research.readers.drafts import MAX_CHARACTERS, FileDraft, UnreadableFileError, one_line, table_lines, title_line
+from research.readers.drafts import MAX_CHARACTERS, FileDraft, UnreadableFileError, one_line, title_line
 from research.readers.office_files import check_container, usable_title
 from research.readers.scripts import lowered_text, raised_text
+from research.readers.table_text import table_lines
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
@@ -167,4 +168,4 @@ def _table_lines(table: Any, reader: _TextReader) -> list[str]:
             repeated = min(int(cell.get(f"{_TABLE}number-columns-repeated", "1")), _MAX_REPEATED_CELLS)
             cells += [reader.read(cell).strip()] * repeated
         rows.append(cells)
-    return table_lines(rows, has_header=table.find(f"{_TABLE}table-header-rows") is not None)
+    return table_lines(rows, len([*table.iterfind(f"{_TABLE}table-header-rows/{_TABLE}table-row")]))

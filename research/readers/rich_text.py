@@ -19,13 +19,13 @@ from research.readers.drafts import (
     FileDraft,
     UnreadableFileError,
     one_line,
-    table_lines,
     title_line,
     too_deep_error,
     too_long_error,
 )
 from research.readers.office_files import usable_title
 from research.readers.scripts import lowered_text, raised_text
+from research.readers.table_text import table_lines
 
 _TOKEN = re.compile(
     rb"\\(?:'(?P<byte>[0-9a-fA-F]{2})|(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|(?P<symbol>[^a-zA-Z]))"
@@ -242,7 +242,7 @@ class _Reader:
 
     def end_table(self) -> None:
         if self.rows:
-            self.draft.add_text("\n".join(table_lines(self.rows, has_header=self.has_header)))
+            self.draft.add_text("\n".join(table_lines(self.rows, int(self.has_header))))
         self.rows, self.has_header = [], False
 
     # Control words

@@ -13,9 +13,10 @@ from typing import Any
 from lxml import etree
 
 from research.core.text.tokenizer import detect_language
-from research.readers.drafts import FileDraft, TextBlock, UnreadableFileError, one_line, table_lines
+from research.readers.drafts import FileDraft, TextBlock, UnreadableFileError, one_line
 from research.readers.office_files import check_container, usable_title
 from research.readers.scripts import lowered_text, raised_text
+from research.readers.table_text import table_lines
 
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _PRESENTATION = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
@@ -65,7 +66,7 @@ def _table_text(table: Any) -> str:
     rows = [[_body_text(cell) for cell in row.iter(f"{_DRAWING}tc")] for row in table.iter(f"{_DRAWING}tr")]
     properties = table.find(f"{_DRAWING}tblPr")
     has_header = properties is not None and properties.get("firstRow") in ("1", "true")
-    return "\n".join(table_lines(rows, has_header=has_header))
+    return "\n".join(table_lines(rows, int(has_header)))
 
 
 def _points(series: Any, *names: str) -> dict[int, str]:
@@ -99,7 +100,7 @@ def _chart_text(chart: Any) -> str:
         categories = _points(series, "cat", "xVal") | categories
     indexes = sorted({*categories, *(index for points in values for index in points)})
     rows = [[categories.get(index, ""), *(points.get(index, "") for points in values)] for index in indexes]
-    lines = table_lines([["", *names], *rows], has_header=True) if any(names) else table_lines(rows, has_header=False)
+    lines = table_lines([["", *names], *rows], 1) if any(names) else table_lines(rows)
     return "\n".join([*([one_line(_body_text(title))] if title is not None else []), *lines])
 
 

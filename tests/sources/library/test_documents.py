@@ -198,7 +198,7 @@ Heritage Site</a> that many people visit in every season of the year.</p>
 def test_the_documented_suffixes_are_accepted() -> None:
     assert (
         " ".join(SUFFIXES) == ".txt .md .markdown .html .htm .pdf .docx .pptx .odt .rtf .epub .eml .msg .ipynb "
-        ".csv .tsv .xlsx .xls .xlsb .ods .png .jpg .jpeg .webp .tif .tiff"
+        ".csv .tsv .json .jsonl .ndjson .xlsx .xls .xlsb .ods .png .jpg .jpeg .webp .tif .tiff"
     )
 
 
