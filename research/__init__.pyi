@@ -32,6 +32,8 @@ from .core.coordinates import to_gcj02 as to_gcj02
 from .core.display_names import column_heading as column_heading
 from .core.display_names import english_region as english_region
 from .core.display_names import localise_rows as localise_rows
+from .core.document_names import document_file_name as document_file_name
+from .core.document_names import page_unit as page_unit
 from .core.events import AnswerWritten as AnswerWritten
 from .core.events import CellFilled as CellFilled
 from .core.events import CheckFinished as CheckFinished

@@ -18,7 +18,7 @@ from research import (
 
 MAX_HEADING_ROW = 1_000
 _TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
-_TYPED_SUFFIXES = (".parquet", ".jsonl", ".ndjson")  # files whose columns have types of their own
+_TYPED_SUFFIXES = (".parquet", ".json", ".jsonl", ".ndjson")  # files whose columns have types of their own
 _DELIMITER_KEYS = {",": "files.comma", ";": "files.semicolon", "\t": "files.tab", "|": "files.bar"}
 _CHOICE_KEYS = {
     "text": "type.text",

@@ -11,7 +11,7 @@ from pages.shared import login
 from pages.shared.escaping import escape_markdown, markdown_link, web_url
 from pages.shared.layout import READING_WIDTH_PIXELS
 from pages.shared.localization import format_day, format_local_time, format_number, t
-from research import DocumentEntry, Library
+from research import DocumentEntry, Library, page_unit
 
 PASSAGES_PER_PAGE = 30
 
@@ -101,7 +101,7 @@ def _draw_passages(library: Library, entry: DocumentEntry, offset: int) -> None:
     last_heading, last_page = "", 0
     for excerpt in excerpts:
         if (excerpt.heading, excerpt.page or 0) != (last_heading, last_page):
-            page = t("answer.page", n=excerpt.page) if excerpt.page else ""
+            page = t("answer.page", n=excerpt.page, unit=page_unit(entry.name)) if excerpt.page else ""
             names = [escape_markdown(display.replace_invisible(excerpt.heading), 200), escape_markdown(page)]
             if any(names):
                 st.markdown("**" + " · ".join(name for name in names if name) + "**")

@@ -47,8 +47,8 @@ field without a value is "", [], 0, false or null.
   (category of the provider), address, district, city, `distance` (metres from the search centre, or
   null), `rating` (of 5, or null), `cost` (yuan a person, or null), hours, phone, photos, sample. A
   passage has id, `origin` (source: text of the document; grounding: wording of a search model that
-  names this source), text, start, end, heading, page, title, `ocr` (true if read from the picture
-  of its page)
+  names this source), text, start, end, heading, page (the slide of a .pptx file, the cell of an
+  .ipynb file), title, `ocr` (true if read from the picture of its page)
 - `coverage`: for a report on the news, else null. `as_of`, `newest` (days), `stale`, `stories` (id,
   headline, `evidence` ids, outlets, `independent` pieces, `day` of the first report, `latest`,
   stale, tone, `tone_from_words`: true if no model has judged the tone), `outlets` (name, items, stories,

@@ -160,7 +160,7 @@ class LibraryPassage(_Result):
     title: str
     name: str
     heading: str
-    page: int | None
+    page: int | None  # the slide of a .pptx file, the cell of an .ipynb file
     url: str
     sample: bool
     ocr: bool  # recognised from an image of the page; may contain errors

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, get_args
 from research.readers.documents import PICTURE_SUFFIXES
 from research.storage.sqlite_files import SQLiteFile, parse_stored_time
 
-DocumentKind = Literal["pdf", "word", "table", "web", "text", "picture"]
+DocumentKind = Literal["pdf", "word", "table", "web", "text", "slides", "book", "mail", "picture"]
 SortField = Literal["title", "name", "kind", "language", "published", "passages", "added"]
 SORT_FIELDS: tuple[SortField, ...] = get_args(SortField)
 PAGE_SIZE = 50  # documents per page of the list
@@ -25,9 +25,18 @@ PAGE_SIZE = 50  # documents per page of the list
 _KIND_BY_SUFFIX: dict[str, DocumentKind] = {
     ".pdf": "pdf",
     ".docx": "word",
+    ".odt": "word",
+    ".rtf": "word",
+    ".pptx": "slides",
+    ".epub": "book",
+    ".eml": "mail",
+    ".msg": "mail",
     ".xlsx": "table",
     ".csv": "table",
     ".tsv": "table",
+    ".xls": "table",
+    ".xlsb": "table",
+    ".ods": "table",
     ".html": "web",
     ".htm": "web",
     **dict.fromkeys(PICTURE_SUFFIXES, "picture"),

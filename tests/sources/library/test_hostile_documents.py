@@ -13,6 +13,7 @@ import docx
 import pytest
 
 from research.readers.documents import UnreadableFileError, read_document
+from research.sources.library.document_pages import StoredVersion
 from research.sources.library.prepare import AddResult, prepare_document
 from tests.hostile_pages import crowded, shapes, ticking
 from tests.sources.database.bombs import HEAD, xlsx
