@@ -38,5 +38,5 @@ def test_a_doubt_is_said(tmp_path: Path, text: str, right: str) -> None:
 
 
 @each_row("text", PLAIN)
-def test_nothing_is_said_of_a_plain_table(tmp_path: Path, text: str) -> None:
-    assert remarks(text, tmp_path) == ""
+def test_no_doubt_is_said_of_a_plain_table(tmp_path: Path, text: str) -> None:
+    assert remarks(text, tmp_path) == "Commas, UTF-8, headings in row 1"
