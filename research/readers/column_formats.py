@@ -32,6 +32,8 @@ MISSING_WORDS = EXCEL_ERRORS | frozenset(
     (
         "n/a", "n.a.", "n.a", "na", "null", "none", "nan", "nil", "nat", "<na>", "\\n", "-", "–", "—", "--", "——", "－", "---",
         "...", "…", "..", "……", ".", ":", "?", "/", "无", "暂无", "不详", "未知", "空", "缺失", "不适用", "无数据", "k.a.",
+        "k. a.", "x", "*", "**", "***", "nd", "n.d.", "(d)", "(z)", "(s)", "(x)", "(n)", "(na)", "−", "―", "─", "‐", "ー",
+        "无资料", "無", "暫無", "不詳", "不適用", "沒有", "なし", "該当なし", "不明", "秘匿", "미상", "없음", "해당없음",
     )
 )  # fmt: skip
 _IDENTIFIER_HEADING = re.compile(
@@ -230,6 +232,8 @@ def _detect_number(values: Sequence[str], hints: StyleHints, heading: str) -> Co
         return ColumnFormat(reason="names")
     if _IDENTIFIER_HEADING.search(heading) or all(n.has_plus and len(n.digits) > 7 for n in numbers):
         return ColumnFormat(reason="names")
+    if number_formats.are_arrows(plain):
+        return ColumnFormat(reason="other values", example=plain[0])
     if reason := _find_unit_doubt(numbers, heading):
         return ColumnFormat(reason=reason)
     return _read_marks(plain, numbers, hints, has_exponents=bool(exponents))
@@ -261,6 +265,10 @@ def _read_marks(
     if len(marks) > 1 and number_formats.has_marks(written):
         if len(hints.decimal_marks) == 1:
             mark = "," if "," in hints.decimal_marks else "."
+        elif not any("." in text for text in written) and (
+            number_formats.uses_points(numbers[0].unit) or (typed and not any("." in text for text in typed))
+        ):
+            mark = "."  # amounts in yen, or texts such as (1,204) beside cells that hold whole numbers
         elif hints.decimal_marks or hints.delimiter == ";":
             return ColumnFormat(reason="thousands or decimals")
         else:

@@ -17,6 +17,8 @@ from research.readers.delimiters import LAYOUT_ROWS
 
 _CELL_CHARS = 60  # of a cell, to judge it
 MAX_HEADING_ROWS = 5
+MAX_RECORDS_ABOVE = 3  # of another shape, above the headings
+_COMPARED_ROWS = 50  # below headings
 _PERIOD = re.compile(
     r"(?:1[89]|20|21)\d\d(?:年度?|E|F|A|p)?"
     r"|(?:1[89]|20|21)\d\d[-/.年]\s?(?:0?[1-9]|1[0-2])月?(?:[-/.月]\s?(?:0?[1-9]|[12]\d|3[01])日?)?(?: \d\d:\d\d(?::\d\d)?)?"
@@ -26,8 +28,8 @@ _PERIOD = re.compile(
     re.IGNORECASE,
 )
 _FIGURE = re.compile(
-    r"[(（]?[-+−–]?\s?(?:US\$|[$€£¥￥])?\s?[-+]?[\d.][\d\s.,'’  ]*(?:[%％‰]|百?[千万亿]|bn|mn|[kKMB]|e[-+]?\d+)?"
-    r"\s?[元€$£]?\s?[)）]?(?:\s?[*†a-z])?",
+    r"[(（]?[-+−–△▲]?\s?(?:US\$|[$€£¥￥₩\\])?\s?[-+]?[\d.][\d\s.,'’  ]*(?:[%％‰]|百?[千万亿億만억]|bn|mn|[kKMB]|e[-+]?\d+)?"
+    r"\s?[元円圓원€$£]?\s?[)）]?(?:\s?[*†a-z])?",
     re.IGNORECASE,
 )
 _DAY = re.compile(
@@ -36,7 +38,7 @@ _DAY = re.compile(
 _UNIT = re.compile(
     r"[(（\[]?(?:(?:单位|unit)[:：]?\s*)?(?:[%％‰]|[十百千万亿]{0,2}(?:元|美元|欧元|人|户|吨|公顷|亩|件|台|个|家|辆|人次|平方米|立方米|平方公里|千瓦时)(?:[/／]\S{1,4})?"
     r"|(?:usd|eur|gbp|cny|rmb|[$€£¥])(?:\s?(?:k|m|mn|mio|bn|million|billion|thousand|'?000s?))?|(?:thousand|million|billion)s?|000s?|'000"
-    r"|kg|t|tonnes?|km2?|km²|ha|kwh|mwh|gwh|mw|°c|℃|days?|years?|persons?|people|percent|per cent|no\.|number|岁|天|年|公里|米|上年=100|-|—)[)）\]]?",
+    r"|kg|t|tonnes?|km2?|km²|ha|kwh|mwh|gwh|mw|°c|℃|anzahl|prozent|st(?:ü|ue)ck|(?:tsd|mio|mrd)\.?(?: (?:euro?|€))?|euro|[千百]?万?円|억?원|명|days?|years?|persons?|people|percent|per cent|no\.|number|岁|天|年|公里|米|上年=100|-|—)[)）\]]?",
     re.IGNORECASE,
 )
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -81,7 +83,42 @@ def find_headings(rows: Iterable[Sequence[str]]) -> Headings:
     start = _first_data_row(cells, filled, width)
     if start is None:
         return _find_headings_of_words(cells, filled, width)
-    return _headings_above(cells, filled, start, comment_count)
+    found = _headings_above(cells, filled, start, comment_count)
+    if not found.height and (index := _heading_below_records(cells, start)):
+        return Headings(index + 1, 1)
+    return found
+
+
+def _heading_below_records(cells: Sequence[Sequence[str]], start: int) -> int:
+    """Return the index of headings below records of another shape, as the first line of DATEV files; 0 for none.
+
+    The records have another number of cells than the headings and the rows below them, or figures above
+    words and words above figures.
+    """
+    for index in range(start + 1, min(start + 1 + MAX_RECORDS_ABOVE, len(cells) - 1)):
+        row, body = cells[index], cells[index + 1 : index + 1 + _COMPARED_ROWS]
+        width = _width(row)
+        if width < 2 or not all(row[:width]) or len(set(row[:width])) < width or any(map(_is_value, row)):
+            continue
+        below = [[other[n] for other in body if n < len(other) and other[n]] for n in range(width)]
+        figures = {n for n in range(width) if below[n] and sum(map(_is_value, below[n])) > 0.75 * len(below[n])}
+        if not figures or any(_width(other) > width for other in body):
+            continue
+        records = [other for other in cells[start:index] if any(other)]
+        if all(_width(record) != width or _conflicts(record, figures, width) for record in records):
+            return index
+    return 0
+
+
+def _width(row: Sequence[str]) -> int:
+    """Return the number of cells of a row up to the last filled one."""
+    return max((n for n, cell in enumerate(row, 1) if cell), default=0)
+
+
+def _conflicts(record: Sequence[str], figures: set[int], width: int) -> bool:
+    """Return True if half of the cells of a record are words in columns of figures, or figures in columns of words."""
+    filled = [n for n in range(width) if record[n]]
+    return 2 * sum(_is_value(record[n]) != (n in figures) for n in filled) >= max(2, len(filled))
 
 
 def _is_comment(row: Sequence[str]) -> bool:
@@ -207,6 +244,8 @@ def _headings_above(cells: Sequence[Sequence[str]], filled: Sequence[int], start
     top = lowest
     if lowest >= 1 and is_units_row(cells[lowest]) and _can_head(cells[lowest - 1], filled[lowest - 1], width):
         top -= 1  # units that may all be the same
+    elif lowest > comment_count and _splits_groups(cells[lowest - 1], cells[lowest], width):
+        top -= 1
     elif lowest < comment_count or not _can_head(cells[lowest], filled[lowest], width):
         return Headings()
     while top > comment_count and start - top < MAX_HEADING_ROWS and _continues_above(cells, filled, top):
@@ -223,6 +262,16 @@ def _can_head(row: Sequence[str], count: int, width: int) -> bool:
     return len([cell for cell in row if cell]) > 1 and ((2 * count >= width and count > 1) or all(row))
 
 
+def _splits_groups(upper: Sequence[str], lower: Sequence[str], width: int) -> bool:
+    """Return True if a row of words only splits groups of the headings above it, which head the other columns."""
+    if len(upper) != len(lower) or any(map(is_figure, (*upper, *lower))) or 2 * len(list(filter(None, lower))) >= width:
+        return False
+    runs = [(start, length) for start, length in _runs(upper, lower) if length > 1]
+    split = {n for start, length in runs for n in range(start, start + length)}
+    headed = {n for n, cell in enumerate(upper) if cell} | split
+    return bool(runs) and {n for n, cell in enumerate(lower) if cell} == split and len(headed) >= width
+
+
 def _continues_above(cells: Sequence[Sequence[str]], filled: Sequence[int], top: int) -> bool:
     """Return True if the row above the heading row `top` is a further row of headings: groups, or names above units."""
     upper, lower = cells[top - 1], cells[top]
@@ -237,6 +286,8 @@ def _continues_above(cells: Sequence[Sequence[str]], filled: Sequence[int], top:
     texts = [cell for cell in upper if cell]
     if 2 * sum(":" in cell or "：" in cell for cell in texts) >= len(texts):
         return False  # a line such as Date: 2024-03-05
+    if any(cell and cell == below for cell, below in zip(upper, lower, strict=True)):
+        return True  # a cell that is merged of both rows
     names = [cell for cell in lower if cell]
     pairs = {pair for pair in zip(upper, lower, strict=True) if pair[1]}
     if len(set(names)) < len(pairs) and (not upper[0] or upper[0] == lower[0]):
