@@ -37,7 +37,7 @@ _DAY = re.compile(
 )
 _UNIT = re.compile(
     r"[(（\[]?(?:(?:单位|unit)[:：]?\s*)?(?:[%％‰]|[十百千万亿]{0,2}(?:元|美元|欧元|人|户|吨|公顷|亩|件|台|个|家|辆|人次|平方米|立方米|平方公里|千瓦时)(?:[/／]\S{1,4})?"
-    r"|(?:usd|eur|gbp|cny|rmb|[$€£¥])(?:\s?(?:k|m|mn|mio|bn|million|billion|thousand|'?000s?))?|(?:thousand|million|billion)s?|000s?|'000"
+    r"|(?:usd|eur|gbp|cny|rmb|[$€£¥])(?:\s?(?:k|m|mn|mio|bn|million|billion|thousand|'?000s?))?|(?:thousand|million|billion)s?|000s?|1[ .,]?000|'000"
     r"|kg|t|tonnes?|km2?|km²|ha|kwh|mwh|gwh|mw|°c|℃|anzahl|prozent|st(?:ü|ue)ck|(?:tsd|mio|mrd)\.?(?: (?:euro?|€))?|euro|[千百]?万?円|억?원|명|days?|years?|persons?|people|percent|per cent|no\.|number|岁|天|年|公里|米|上年=100|-|—)[)）\]]?",
     re.IGNORECASE,
 )
@@ -92,8 +92,8 @@ def find_headings(rows: Iterable[Sequence[str]]) -> Headings:
 def _heading_below_records(cells: Sequence[Sequence[str]], start: int) -> int:
     """Return the index of headings below records of another shape, as the first line of DATEV files; 0 for none.
 
-    The records have another number of cells than the headings and the rows below them, or figures above
-    words and words above figures.
+    The records have another number of cells than the headings and the rows below them, or words in columns of
+    figures, or figures in columns of words.
     """
     for index in range(start + 1, min(start + 1 + MAX_RECORDS_ABOVE, len(cells) - 1)):
         row, body = cells[index], cells[index + 1 : index + 1 + _COMPARED_ROWS]
@@ -116,9 +116,8 @@ def _width(row: Sequence[str]) -> int:
 
 
 def _conflicts(record: Sequence[str], figures: set[int], width: int) -> bool:
-    """Return True if half of the cells of a record are words in columns of figures, or figures in columns of words."""
-    filled = [n for n in range(width) if record[n]]
-    return 2 * sum(_is_value(record[n]) != (n in figures) for n in filled) >= max(2, len(filled))
+    """Return True if a cell of a record is a word in a column of figures, or a figure in a column of words."""
+    return len(figures) > 1 and any(record[n] and _is_value(record[n]) != (n in figures) for n in range(width))
 
 
 def _is_comment(row: Sequence[str]) -> bool:
@@ -157,16 +156,30 @@ def _first_data_row(cells: Sequence[Sequence[str]], filled: Sequence[int], width
             continue
         columns = [n for n, cell in enumerate(row) if _is_value(cell) or (index and _is_missing_value(cells, index, n))]
         periods = [n for n in columns if _PERIOD.fullmatch(row[n])]
-        if not columns or _is_numbering(cells, index) or _is_sequence_heading(cells, index):
+        if (
+            not columns
+            or _is_numbering(cells, index)
+            or _is_sequence_heading(cells, index)
+            or _is_merged_units(cells, index)
+        ):
             continue
         if len(columns) > len(periods) or not _are_period_headings(cells, index, periods):
             return index
     return None
 
 
+def _is_merged_units(cells: Sequence[Sequence[str]], index: int) -> bool:
+    """Return True for a row of units, such as 1 000, beside a heading that is merged with the row above."""
+    row = cells[index]
+    units = [cell for cell in row[1:] if cell and cell != cells[index - 1][0]]
+    is_merged = index > 0 and bool(row[0]) and row[0] == cells[index - 1][0]
+    return is_merged and bool(units) and all(map(_UNIT.fullmatch, units))
+
+
 def _is_missing_value(cells: Sequence[Sequence[str]], index: int, column: int) -> bool:
     """Return True for a cell such as N/A or - above figures."""
-    if cells[index][column].casefold() not in MISSING_WORDS or is_units_row(cells[index]):
+    text = cells[index][column].casefold()
+    if text not in MISSING_WORDS or text == "x" or is_units_row(cells[index]):
         return False
     below = [row[column] for row in cells[index + 1 :] if column < len(row) and row[column]]
     return bool(below) and all(is_figure(cell) or cell.casefold() in MISSING_WORDS for cell in below)
@@ -326,6 +339,8 @@ def is_units_row(row: Sequence[str]) -> bool:
     texts = [cell for cell in row if cell]
     units = [cell for cell in texts if _UNIT.fullmatch(cell)]
     rest = [cell for cell in texts if not _UNIT.fullmatch(cell)]
+    if all(map(is_figure, units)):
+        return False
     return bool(units) and (not rest or (len(rest) == 1 and rest[0] == texts[0] and rest[0].casefold() in _UNIT_LABELS))
 
 
@@ -340,8 +355,11 @@ def join_headings(rows: Sequence[Sequence[str]], headings: Headings) -> list[str
     width = max(map(len, heads))
     heads = [[*row, *[""] * (width - len(row))] for row in heads]
     units: list[str] = []
-    if len(heads) > 1 and is_units_row(heads[-1]):
-        units = heads.pop()
+    if len(heads) > 1:
+        own = ["" if below == above else below for above, below in zip(heads[-2], heads[-1], strict=True)]
+        if is_units_row(own):
+            units = own
+            heads.pop()
     joined = heads[-1]
     for upper in reversed(heads[:-1]):
         joined = [_join_pair(above, below) for above, below in zip(_fill_groups(upper, joined), joined, strict=True)]
@@ -361,7 +379,7 @@ def heading_rows(rows: Sequence[Sequence[str]], headings: Headings) -> list[list
 
 
 def _join_pair(above: str, below: str) -> str:
-    if not above or not below or above == below:
+    if not above or not below or f"{below} ".startswith(f"{above} "):
         return below or above
     is_han = "\u3400" <= above[-1] <= "\u9fff" and "\u3400" <= below[0] <= "\u9fff"
     return above + below if is_han else f"{above} {below}"

@@ -51,7 +51,7 @@ LABEL_COLUMNS = 3  # of text, in which a row is named a total
 MIN_ENGINE_BYTES = 4_000_000  # of a text file, from which on the engine reads it by itself if it can
 _NO_SUM = re.compile(
     r"率|比重|占比|比例|[%％]|增速|增长|指数|平均|均价|单价|价格|年份|年度$|^年$|^月$|编号|序号|排名|名次|rate|share|ratio|percent|index|average"
-    r"|\bavg|mean|price|\byear\b|\bmonth\b|\bid\b|\bno\.?$|rank|growth",
+    r"|\bavg|mean|price|^year\b|\byear$|^month\b|\bmonth$|\bid\b|\bno\.?$|rank|growth",
     re.IGNORECASE,
 )
 _SQL_TYPES: dict[FileColumnType, str] = {
