@@ -165,8 +165,10 @@ def _find_repeated_headings(rows: Sequence[Sequence[str]], first: int, last: int
     width = len(heading)
     for count in range(2, MAX_REPEATED_TABLES + 1):
         size = width // count
-        parts = [heading[n : n + size] for n in range(0, width, size)] if size * count == width else []
-        if size < MIN_BAND_COLUMNS or not all(heading) or any(part[1:] != parts[0][1:] for part in parts):
+        if size < MIN_BAND_COLUMNS or size * count != width or not all(heading):
+            continue
+        parts = [heading[n : n + size] for n in range(0, width, size)]
+        if any(part[1:] != parts[0][1:] for part in parts):
             continue
         spans = [(first + n * size, first + (n + 1) * size - 1) for n in range(count)]
         bands = [[list(row[start - 1 : end]) for row in rows[found.last :]] for start, end in spans]

@@ -170,10 +170,11 @@ def _first_data_row(cells: Sequence[Sequence[str]], filled: Sequence[int], width
 
 def _is_merged_units(cells: Sequence[Sequence[str]], index: int) -> bool:
     """Return True for a row of units, such as 1 000, beside a heading that is merged with the row above."""
-    row = cells[index]
-    units = [cell for cell in row[1:] if cell and cell != cells[index - 1][0]]
-    is_merged = index > 0 and bool(row[0]) and row[0] == cells[index - 1][0]
-    return is_merged and bool(units) and all(map(_UNIT.fullmatch, units))
+    row, above = cells[index], cells[index - 1] if index else []
+    if not row or not above or not row[0] or row[0] != above[0]:
+        return False
+    units = [cell for cell in row[1:] if cell and cell != row[0]]
+    return bool(units) and all(map(_UNIT.fullmatch, units))
 
 
 def _is_missing_value(cells: Sequence[Sequence[str]], index: int, column: int) -> bool:
