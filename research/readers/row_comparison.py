@@ -45,6 +45,15 @@ class RowComparison:
         self._rows: list[_ComparedRow] = []
         self._count = 0
 
+    @property
+    def is_full(self) -> bool:
+        """Return True if no further row is compared."""
+        return len(self._rows) >= _MAX_COMPARED_ROWS
+
+    def skip(self, count: int) -> None:
+        """Count rows that are not compared."""
+        self._count += count
+
     def add(
         self,
         number: int,

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import lru_cache
+from operator import eq
 from typing import Literal, NamedTuple
 
 from research.core.records import Record
@@ -167,6 +168,7 @@ class RowSorter:
         additive = set(number_columns if additive_columns is None else additive_columns)
         self._additive = [n for n, column in enumerate(self._number_columns) if column in additive]
         self._headings = {_key(heading) for heading in headings}
+        self._heading_starts = {key[0][:_MAX_LABEL_CHARS] for key in self._headings if key}
         self._sums = [Decimal(0)] * len(self._number_columns)
         self._count = 0
         self._outer_sums = list(self._sums)  # of rows that are no parts of others by an indent or a word
@@ -221,6 +223,49 @@ class RowSorter:
         elif number != self._unsummed and not (self._candidates and self._candidates[-1].number == number):
             self._add(number, row, text, figures, labels, has_missing=has_missing)
         return kind
+
+    @property
+    def accepts_blocks(self) -> bool:
+        """Return True after the first rows of a table, which are given one by one, as they are compared."""
+        return self._comparison.is_full
+
+    def add_data(self, columns: Sequence[Sequence[str]]) -> bool:
+        """Add the next rows at once, given by their columns, if they are surely data; else return False.
+
+        Each row must have a number, or the table has none, and a label, and no label may name a summary, a note, a
+        part or a heading.
+        """
+        if not self.accepts_blocks or self._trailing:
+            return False
+        numbers = [columns[n] for n in self._number_columns]
+        labels = [n for n in range(len(columns)) if n not in self._number_columns]
+        full_labels = [columns[n] for n in labels if all(map(str.strip, columns[n]))]
+        full_numbers = [column for column in numbers if "" not in column]
+        if not full_labels or not all(map(str.strip, columns[0])) or (numbers and not full_numbers):
+            return False
+        if numbers and any(map(eq, full_labels[0], full_numbers[0])):
+            return False
+        first_words = {" ".join(cell.split())[:_MAX_LABEL_CHARS] for cell in set(columns[0])}
+        if not first_words.isdisjoint(self._heading_starts):
+            return False
+        if 0 in labels and any(map(_may_be_part, set(columns[0]))):
+            return False
+        if not numbers and any(_NOTE.fullmatch(word) or word[0] in "-=_+:|{" for word in first_words):
+            return False
+        if any(_summary_word(cell.strip()) for n in labels for cell in set(columns[n])):
+            return False
+        count = len(columns[0])
+        for index, column in enumerate(numbers):
+            total = sum(map(Decimal, filter(None, column)), Decimal(0))
+            self._sums[index] += total
+            self._outer_sums[index] += total
+        self._count += count
+        self._outer_count += count
+        self._comparison.skip(count)
+        self._labelled_columns.update(n for n in labels if any(map(str.strip, columns[n])))
+        self._longest_label = max(self._longest_label, *map(len, first_words))
+        self._after_blank = False
+        return True
 
     def _add_boundary(self) -> None:
         """Note that a group of rows ends."""
@@ -390,6 +435,11 @@ class TotalColumns:
         self._open = {columns[0], columns[-1]} if len(columns) > 2 else set[int]()
         self._rows = 0
 
+    @property
+    def is_open(self) -> bool:
+        """Return True if a column may be the sum of the others."""
+        return bool(self._open)
+
     def add(self, row: Sequence[str]) -> None:
         """Compare the columns of one row of data."""
         if not self._open:
@@ -416,6 +466,11 @@ def make_set_aside(number: int, kind: RowKind, row: Sequence[str]) -> SetAsideRo
     if kind == "note":  # in merged cells, it stands in each of them
         texts = list(dict.fromkeys(texts))
     return SetAsideRow(row=number, kind=kind, text=" · ".join(texts)[:_MAX_TEXT_CHARS])
+
+
+def _may_be_part(first: str) -> bool:
+    """Return True if the first cell of a row names a part of the row above, by an indent or a word."""
+    return first.startswith(("  ", "\u3000", "\u00a0")) or bool(_OF_WHICH.fullmatch(first[:_MAX_LABEL_CHARS]))
 
 
 def _key(row: Sequence[str]) -> tuple[str, ...]:
