@@ -398,7 +398,10 @@ def _fill_groups(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
 
 def _find_headings_of_words(cells: Sequence[Sequence[str]], filled: Sequence[int], width: int) -> Headings:
     """Return the headings of a table without figures: its first full row, if its words differ."""
-    start = next(index for index, count in enumerate(filled) if count >= width)
+    starts = [index for index, count in enumerate(filled) if count >= width]
+    start = starts[0]
+    if len(starts) > 2 and _width(cells[start]) > max(map(_width, cells[start + 1 :])):
+        start = starts[1]  # below a record of another shape
     row, body = cells[start], [other for other in cells[start + 1 :] if any(other)]
     words = [cell for cell in row if cell]
     if any(map(_is_value, words)) and not all(_PERIOD.fullmatch(word) or not _is_value(word) for word in words):

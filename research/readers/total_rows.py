@@ -178,7 +178,7 @@ class RowSorter:
         self._labelled_columns: set[int] = set()
         self._longest_label = 0
         self._trailing: list[tuple[int, str, bool]] = []  # rows with a label alone since the last other row
-        self._after_blank = False
+        self._after_blank = self._after_note = False
         self._remarked: dict[RemarkKind, list[str]] = {}
         self._remark_counts = Counter[RemarkKind]()
         self._unsummed = 0  # the number of the last row with a word of summaries that is none
@@ -201,6 +201,7 @@ class RowSorter:
             return "heading"
         figures = [to_decimal(row[index]) if index < len(row) else None for index in self._number_columns]
         if self._is_note(row, filled, figures):
+            self._after_note = True
             return "note"
         labels = [n for n, cell in enumerate(row) if cell.strip() and n not in self._number_columns]
         text = " ".join(filled[0].split())[:_MAX_LABEL_CHARS] if filled else ""
@@ -211,7 +212,7 @@ class RowSorter:
             and (labels or len(filled) > 1)
             and self._number_columns
         ):
-            self._trailing.append((number, text, after_blank))
+            self._trailing.append((number, text, after_blank or self._after_note))
             if len(self._trailing) > _MAX_BOUNDARIES:
                 self._remark("label_rows", *self._trailing.pop(0)[:2])
             self._add_boundary()
@@ -264,7 +265,7 @@ class RowSorter:
         self._comparison.skip(count)
         self._labelled_columns.update(n for n in labels if any(map(str.strip, columns[n])))
         self._longest_label = max(self._longest_label, *map(len, first_words))
-        self._after_blank = False
+        self._after_blank = self._after_note = False
         return True
 
     def _add_boundary(self) -> None:
@@ -367,6 +368,7 @@ class RowSorter:
         for label_number, label, _ in self._trailing:
             self._remark("label_rows", label_number, label)
         self._trailing.clear()
+        self._after_note = False
         self._labelled_columns.update(labels)
         self._longest_label = max(self._longest_label, len(text))
         for index, figure in enumerate(figures):
