@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,9 +19,18 @@ MAX_PAGE_CHARACTERS = 1_000_000  # a page of a newspaper has about 50,000
 
 Box = tuple[float, float, float, float]
 _WORD_GAP = 0.15  # in font sizes, where a file writes no spaces: justified lines have gaps of at least 0.2
-_WORD_GAP_BESIDE_SPACES = 0.3  # where it writes them: smaller gaps come from kerning
+_WORD_GAP_BESIDE_SPACES = 0.2  # where it writes them: smaller gaps come from kerning
 _MIN_SPACE_SHARE = 0.04  # of spaces among the characters of a page, from which on it is taken to write them
 _HYPHEN_AT_LINE_END = 2  # PDFium's code for a hyphen before a line break
+RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+# Characters of TeX's fonts that some files do not name: ligatures, quotes and dashes (OT1 and T1 encodings).
+_TEX_CHARACTERS = {
+    **dict(zip(range(0x0B, 0x10), ("ff", "fi", "fl", "ffi", "ffl"), strict=True)),
+    **dict(zip(range(0x10, 0x17), "“”„«»–—", strict=True)),
+    **dict(zip(range(0x1B, 0x20), ("ff", "fi", "fl", "ffi", "ffl"), strict=True)),
+}
+_LIGATURES = dict(zip(range(0xFB00, 0xFB07), ("ff", "fi", "fl", "ffi", "ffl", "st", "st"), strict=True))
+_CHARACTERS = {**_TEX_CHARACTERS, **_LIGATURES, _HYPHEN_AT_LINE_END: "-", 0: "\ufffd"}
 _SPACES = {0x09, 0x0A, 0x0D, 0x20, 0xA0, 0x1680, 0x202F, 0x205F, 0x3000, *range(0x2000, 0x200B)}
 
 
@@ -33,7 +43,8 @@ class Word(NamedTuple):
 
     The box is (x0, y0) top left to (x1, y1) bottom right and `size` the font size, in points. `angle` is
     the direction of the text, in degrees clockwise: 0, 90, 180 or 270. `baseline` is the position of the
-    baseline across this direction: y for an upright word.
+    baseline across this direction: y for an upright word. `before_space` is True if the file has a space
+    behind the word.
     """
 
     text: str
@@ -44,6 +55,7 @@ class Word(NamedTuple):
     size: float
     baseline: float
     angle: int = 0
+    before_space: bool = False
 
 
 class _Character(NamedTuple):
@@ -62,7 +74,7 @@ def page_words(page: pypdfium2.PdfPage) -> list[Word]:
     Raises:
         PageTooLargeError: the page has too many characters.
     """
-    return [_make_word(run) for run in _split_runs([*_read_characters(page)])]
+    return [_make_word(run, before_space=space) for run, space in _split_runs([*_read_characters(page)])]
 
 
 def turn_upright(box: Box, angle: int) -> Box:
@@ -90,35 +102,38 @@ def shown_box(page: pypdfium2.PdfPage) -> Callable[[float, float, float, float],
     return lambda x0, y0, x1, y1: (x0 - left, top - y1, x1 - left, top - y0)
 
 
-def _make_word(run: list[_Character]) -> Word:
+def _make_word(run: list[_Character], *, before_space: bool) -> Word:
     first = run[0]
     x0, y0, x1, y1 = zip(*(character.box for character in run), strict=True)
     box = turn_upright((min(x0), min(y0), max(x1), max(y1)), -first.angle % 360)
-    return Word("".join(c.text for c in run), *box, first.size, first.baseline, first.angle)
+    return Word("".join(c.text for c in run), *box, first.size, first.baseline, first.angle, before_space)
 
 
-def _split_runs(characters: list[_Character | None]) -> Iterator[list[_Character]]:
-    """Yield the characters of each word; None stands for a space."""
+def _split_runs(characters: list[_Character | None]) -> Iterator[tuple[list[_Character], bool]]:
+    """Yield the characters of each word, and True if a space follows; None stands for a space."""
     has_spaces = characters.count(None) > _MIN_SPACE_SHARE * len(characters)
     max_gap = _WORD_GAP_BESIDE_SPACES if has_spaces else _WORD_GAP
     run: list[_Character] = []
     for character in characters:
         if run and (character is None or not _continues(run[-1], character, max_gap)):
-            yield run
+            yield run, character is None
             run = []
         if character is not None:
             run.append(character)
     if run:
-        yield run
+        yield run, False
 
 
 def _continues(last: _Character, character: _Character, max_gap: float) -> bool:
     """Return True if a character stands right behind another one, perhaps raised or lowered."""
     size = max(last.size, character.size)
+    gap = character.box[0] - last.box[2]
+    if RIGHT_TO_LEFT.match(character.text) and RIGHT_TO_LEFT.match(last.text):
+        gap = last.box[0] - character.box[2]
     return (
         last.angle == character.angle
         and abs(last.baseline - character.baseline) < 0.5 * size
-        and -0.6 * size < character.box[0] - last.box[2] < max_gap * size
+        and -0.6 * size < gap < max_gap * size
     )
 
 
@@ -141,9 +156,11 @@ def _read_characters(page: pypdfium2.PdfPage) -> Iterator[_Character | None]:
         for index in range(count):
             code = pdfium.FPDFText_GetUnicode(handle, index)
             if code in _SPACES:
-                if pdfium.FPDFText_IsGenerated(handle, index) != 1:
-                    yield None
-                continue
+                is_generated = pdfium.FPDFText_IsGenerated(handle, index) == 1
+                if is_generated or code not in _TEX_CHARACTERS:
+                    if not is_generated:
+                        yield None
+                    continue
             if 0xD800 <= code < 0xDC00:  # the first half of a character beyond 16 bits
                 high_half = code
                 continue
@@ -163,7 +180,7 @@ def _read_characters(page: pypdfium2.PdfPage) -> Iterator[_Character | None]:
             shown = to_shown(box.left, box.bottom, box.right, box.top)
             if angle:
                 origin, shown = turn_upright(origin, angle), turn_upright(shown, angle)
-            text = "-" if code == _HYPHEN_AT_LINE_END else chr(code) if code else "\ufffd"
+            text = _CHARACTERS.get(code) or chr(code)
             yield _Character(text, shown, size, origin[1], angle)
     finally:
         text_page.close()

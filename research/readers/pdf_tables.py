@@ -1,0 +1,193 @@
+"""Tables on a PDF page: rows and cells from the gutters between columns and the ruled lines."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import statistics
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from research.readers.drafts import label_cells, one_line, table_lines
+from research.readers.pdf_lines import Row, make_row
+from research.readers.pdf_words import Word, shown_box
+from research.readers.table_layout import Headings, find_headings, join_headings
+
+if TYPE_CHECKING:
+    import pypdfium2
+
+_MAX_OBJECTS = 5_000  # of a page; a map may have more, but no table
+_MIN_RULE_WIDTH = 15  # points
+
+_ROW_GAP = 1.25  # of the distance of lines in a cell, from which on a gap divides rows
+_HAN_END, _HAN_START = re.compile("[\u3400-\u9fff，、。]$"), re.compile("[\u3400-\u9fff，、。]")
+
+
+class Strip(NamedTuple):
+    """A strip of the page between x0 and x1, clear of words."""
+
+    x0: float
+    x1: float
+
+
+class RuledLine(NamedTuple):
+    """A horizontal line that is drawn on the page."""
+
+    x0: float
+    x1: float
+    y: float
+
+
+def split_at_strips(rows: Sequence[Row], strips: Sequence[Strip]) -> list[list[Row]]:
+    """Split rows into the columns between strips; columns without words are left out."""
+    middles = [(strip.x0 + strip.x1) / 2 for strip in strips]
+    columns: list[list[Row]] = [[] for _ in range(len(strips) + 1)]
+    for row in rows:
+        for column, words in zip(columns, _split_words(row, middles), strict=True):
+            if words:
+                column.append(make_row(words))
+    return [column for column in columns if column]
+
+
+def _split_words(row: Row, middles: Sequence[float]) -> list[list[Word]]:
+    cells: list[list[Word]] = [[] for _ in range(len(middles) + 1)]
+    for word in row.words:
+        cells[sum((word.x0 + word.x1) / 2 > middle for middle in middles)].append(word)
+    return cells
+
+
+def find_table_rows(rows: Sequence[Row], strips: Sequence[Strip], rules: Iterable[RuledLine]) -> list[list[str]]:
+    """Return the cells of a table; lines of one cell are joined."""
+    middles = [(strip.x0 + strip.x1) / 2 for strip in strips]
+    lines = [[make_row(words).text if words else "" for words in _split_words(row, middles)] for row in rows]
+    table: list[list[str]] = []
+    for part in _group_lines(rows, lines, strips, rules):
+        cells = [""] * (len(strips) + 1)
+        for index in part:
+            cells = [_join_cell(cell, text) for cell, text in zip(cells, lines[index], strict=True)]
+        table.append(cells)
+    return table
+
+
+def _join_cell(cell: str, text: str) -> str:
+    if not cell or not text:
+        return cell or text
+    if re.search(r"[a-z]-$", cell) and text[0].islower():
+        return f"{cell}{text}"
+    return cell + text if _HAN_END.search(cell) and _HAN_START.match(text) else f"{cell} {text}"
+
+
+def _group_lines(
+    rows: Sequence[Row], lines: Sequence[Sequence[str]], strips: Sequence[Strip], rules: Iterable[RuledLine]
+) -> list[list[int]]:
+    """Group the lines of a table to its rows.
+
+    Rows end at ruled lines if most rows have one, or at gaps that are larger than those between other lines;
+    else a line without a first cell continues the row above.
+    """
+    ruled = _ends_at_rules(rows, strips, rules)
+    if 3 * sum(ruled) < len(rows) or sum(ruled) < 2:
+        distances = [after.baseline - before.baseline for before, after in pairwise(rows)]
+        limit = _ROW_GAP * min(distances, default=0.0)
+        apart = [distance > limit for distance in distances]
+        firsts = [sum(map(bool, line)) > 1 for line in lines[1:]]
+        # Gaps tell rows apart if lines that fill one column only follow without a gap.
+        if any(apart) and not all(apart) and all(first or not gap for first, gap in zip(firsts, apart, strict=True)):
+            ruled = [gap or bool(line[0]) and _fills(line) for gap, line in zip(apart, lines[1:], strict=True)]
+            if any(not gap for gap in apart) and _is_wrapped(lines, apart):
+                ruled = apart
+        else:
+            ruled = [bool(line[0]) for line in lines[1:]]
+    groups: list[list[int]] = [[0]]
+    for index, ends in enumerate(ruled, 1):
+        if ends:
+            groups.append([])
+        groups[-1].append(index)
+    return groups
+
+
+def _fills(line: Sequence[str]) -> bool:
+    """Return True if a line fills most columns, so that it is a row of its own."""
+    return 2 * sum(map(bool, line)) > len(line)
+
+
+def _is_wrapped(lines: Sequence[Sequence[str]], apart: Sequence[bool]) -> bool:
+    """Return True if the lines that follow without a gap fill fewer columns than those behind one."""
+    behind = [sum(map(bool, line)) for line, gap in zip(lines[1:], apart, strict=True) if gap]
+    close = [sum(map(bool, line)) for line, gap in zip(lines[1:], apart, strict=True) if not gap]
+    return bool(behind and close) and statistics.mean(close) < statistics.mean(behind) - 0.4
+
+
+def _ends_at_rules(rows: Sequence[Row], strips: Sequence[Strip], rules: Iterable[RuledLine]) -> list[bool]:
+    """Return, for each row but the first, True if a ruled line across a strip separates it from the row above."""
+    across = [rule.y for rule in rules if any(rule.x0 <= strip.x0 and rule.x1 >= strip.x1 for strip in strips)]
+    return [
+        any(before.baseline - 0.1 * before.size < y < after.baseline - 0.4 * after.size for y in across)
+        for before, after in pairwise(rows)
+    ]
+
+
+def read_ruled_lines(page: pypdfium2.PdfPage) -> list[RuledLine]:
+    """Return the horizontal lines of a page, and the upper and lower edges of its boxes."""
+    import pypdfium2.raw as pdfium
+
+    to_shown = shown_box(page)
+    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
+    rules = []
+    for index in range(min(pdfium.FPDFPage_CountObjects(page.raw), _MAX_OBJECTS)):
+        item = pdfium.FPDFPage_GetObject(page.raw, index)
+        if pdfium.FPDFPageObj_GetType(item) == pdfium.FPDF_PAGEOBJ_PATH and pdfium.FPDFPageObj_GetBounds(
+            item, left, bottom, right, top
+        ):
+            x0, y0, x1, y1 = to_shown(left.value, bottom.value, right.value, top.value)
+            if x1 - x0 >= _MIN_RULE_WIDTH:
+                rules += [RuledLine(x0, x1, y) for y in ((y0 + y1) / 2,) * (y1 - y0 < 3) or (y0, y1)]
+    return rules
+
+
+class TableFormatter:
+    """Formats tables as lines; a table that goes on over a page end keeps its headings."""
+
+    def __init__(self) -> None:
+        self._strips: tuple[Strip, ...] = ()
+        self._heading_rows: list[Sequence[str]] = []
+
+    def format(self, cells: Sequence[Sequence[str]], strips: tuple[Strip, ...], *, is_page_start: bool) -> list[str]:
+        """Return the lines of a table: what stands above the headings, then `Heading: cell; Heading: cell` a row.
+
+        `is_page_start` is True for a table with nothing above it, which may go on with the table before.
+        """
+        goes_on = is_page_start and self._has_columns(strips)
+        self._strips = strips
+        if goes_on and self._heading_rows:
+            repeated = len(self._heading_rows)
+            body = cells[repeated:] if [*map(list, cells[:repeated])] == [*map(list, self._heading_rows)] else cells
+            names = _heading_names(self._heading_rows)
+            return [line for row in body if (line := label_cells(names, row))]
+        headings = find_headings(cells)
+        self._heading_rows = [*cells[headings.first - 1 : headings.last]] if headings.height else []
+        if not headings.height or (len(strips) == 1 and not _has_figures(cells)):
+            self._heading_rows = [*cells[:1]] if len(strips) > 1 else []
+            return table_lines(cells, has_header=False)
+        above = [label_cells((), row) for row in cells[: headings.first - 1]]
+        names = _heading_names(self._heading_rows)
+        return [line for line in (*above, *(label_cells(names, row) for row in cells[headings.last :])) if line]
+
+    def end(self) -> None:
+        """Note that other text follows, so that the next table is another one."""
+        self._strips = ()
+
+    def _has_columns(self, strips: tuple[Strip, ...]) -> bool:
+        """Return True if the last table has columns at the same places."""
+        return len(strips) == len(self._strips) and all(
+            min(one.x1, other.x1) > max(one.x0, other.x0) for one, other in zip(strips, self._strips, strict=True)
+        )
+
+
+def _heading_names(rows: Sequence[Sequence[str]]) -> list[str]:
+    return [one_line(name) for name in join_headings(rows, Headings(1, len(rows)))]
+
+
+def _has_figures(cells: Sequence[Sequence[str]]) -> bool:
+    return any(char.isdigit() for row in cells[1:] for cell in row[1:] for char in cell[:1])
