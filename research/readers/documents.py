@@ -344,9 +344,7 @@ def _join_blocks(blocks: list[TextBlock], title: str) -> tuple[str, tuple[Docume
         if location == previous and not block.is_heading:
             start = sections.pop().start
         heading, page, last_page = location
-        sections.append(
-            DocumentSection(heading=heading, start=start, end=offset - 1, page=page, last_page=last_page)
-        )
+        sections.append(DocumentSection(heading=heading, start=start, end=offset - 1, page=page, last_page=last_page))
         previous = None if block.is_heading else location
     return "\n".join(block.text for block in cleaned), tuple(sections)
 

@@ -300,4 +300,3 @@ def _cut_bands(rows: Sequence[Row], strip: Strip) -> Iterator[list[Row]]:
         bottom = max(bottom, row.y1)
     if band:
         yield band
-

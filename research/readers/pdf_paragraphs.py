@@ -13,8 +13,12 @@ from research.readers.pdf_lines import Row
 _WIDE = rf"{HAN_RANGES}\u3000-\u30ff\uff00-\uffef"
 _WIDE_START, _WIDE_END = re.compile(f"[{_WIDE}“”‘’…—]"), re.compile(f"[{_WIDE}“”‘’…—]$")
 _STOPPED = re.compile(r"[.。!！?？:：;；…][\"'”’」』）)\]】]*(?:\s?\[?\d{1,2}\]?)?$")
-_ITEM = re.compile(r"(?:[-*•·▪●○◦‣■□–—]\s|\(?\d{1,3}[.)、．]\s?(?!\d)|[(（]?[a-zA-Z][.)]\s|[（(][一二三四五六七八九十\d]+[)）])")
-_CAPTION = re.compile(r"(?:fig(?:ure|\.)|table|tab\.|chart|box|abbildung|tabelle|图|圖|表)\s*[\dIVX一二三四五六七八九十]", re.I)
+_ITEM = re.compile(
+    r"(?:[-*•·▪●○◦‣■□–—]\s|\(?\d{1,3}[.)、．]\s?(?!\d)|[(（]?[a-zA-Z][.)]\s|[（(][一二三四五六七八九十\d]+[)）])"
+)
+_CAPTION = re.compile(
+    r"(?:fig(?:ure|\.)|table|tab\.|chart|box|abbildung|tabelle|图|圖|表)\s*[\dIVX一二三四五六七八九十]", re.I
+)
 _HYPHEN_END = re.compile(r"\w[-\u2010]$")
 LINE_HYPHEN = "\x1f"  # stands for a hyphen at a line end until it is known whether the word has one
 
@@ -123,5 +127,3 @@ def continues(last: Paragraph, paragraph: Paragraph) -> bool:
     if _WIDE_START.match(after) or _WIDE_END.search(before):
         return len(last.lines) > 1 or len(paragraph.lines) > 1
     return len(last.lines) > 1 and (len(paragraph.lines) > 1 or bool(_STOPPED.search(after)))
-
-
