@@ -160,7 +160,7 @@ def _without_running_lines(pages: Iterator[_Page]) -> Iterator[_Page]:
 def _without_running(page: _Page, window: Sequence[_Page]) -> _Page:
     neighbours = {other.number - page.number: other.rows for other in window}
     around = {distance: neighbours[distance] for distance in NEIGHBOURS if distance in neighbours}
-    return page._replace(rows=without_running_rows(page.rows, around))
+    return page._replace(rows=without_running_rows(page.rows, page.number, around))
 
 
 class _PageLayout:
@@ -168,7 +168,8 @@ class _PageLayout:
 
     def __init__(self) -> None:
         self._paragraphs: list[Paragraph] = []
-        self._open: Paragraph | None = None  # the last one that may go on in the next column or page
+        # The last paragraph, and the last caption, of each font size, which the next column may continue.
+        self._last: dict[tuple[float, bool], Paragraph] = {}
         self._tables = TableFormatter()
         self._characters = 0
 
@@ -192,15 +193,14 @@ class _PageLayout:
                         self._append(paragraph)
 
     def _add_paragraph(self, paragraph: Paragraph) -> None:
-        if self._open and continues(self._open, paragraph) and paragraph.pages[0] - self._open.pages[-1] < 2:
-            self._open.lines += paragraph.lines
-            self._open.pages += paragraph.pages
-            self._open.is_open, self._open.is_full = paragraph.is_open, paragraph.is_full
-            self._count(paragraph)
-        else:
-            self._append(paragraph)
-            if not paragraph.is_caption and (self._open is None or paragraph.size >= 0.95 * self._open.size):
-                self._open = paragraph
+        size = round(paragraph.size * 2) / 2
+        for last in (self._last.get((size, False)), self._last.get((size, True))):
+            if last and paragraph.pages[0] - last.pages[-1] < 2 and continues(last, paragraph):
+                last.extend(paragraph)
+                self._count(paragraph)
+                return
+        self._append(paragraph)
+        self._last[size, paragraph.is_caption] = paragraph
 
     def _append(self, paragraph: Paragraph) -> None:
         self._paragraphs.append(paragraph)

@@ -15,14 +15,16 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from research.readers.pdf_lines import Row
+from research.readers.pdf_paragraphs import CAPTION
 from research.readers.pdf_tables import RuledLine, Strip, find_table_rows, split_at_strips
 
-MIN_GUTTER = 0.6  # in font sizes
+MIN_GUTTER = 0.5  # in font sizes
 _MIN_COLUMN_ROWS = 4  # of text columns; shorter ones need a wide gutter
 _MIN_TABLE_ROWS = 3  # without ruled lines
 _PROSE_CHARACTERS = 16  # of a usual line in a text column; Chinese ones count twice
 _PROSE_FILL = 0.55  # of the column's width that a usual line takes
 _HEADING_RATIO = 1.08  # of the font size of a heading across columns to that of the text
+_HEADING_HOLE = 2.0  # line distances without text in the other columns, where the heading is
 _SEPARATING_GAP = 3.5  # line distances without any text, as where a figure spans the columns
 _MAX_DEPTH = 12
 _MARKER = re.compile(r"[\[(（]?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4}|[一二三四五六七八九十]{1,2})[\])）.:、]*|[^\w\s]{1,2}")
@@ -59,18 +61,18 @@ def split_page(rows: Sequence[Row], rules: Sequence[RuledLine], depth: int = 0) 
         for gutter in _find_gutters(rows):
             if _is_loose_text(rows[gutter.first : gutter.end], left, right):
                 continue
-            strips = _all_strips(rows, gutter)
-            first, end, kind, strips = _classify(rows, gutter, strips, rules)
-            if kind == "none":
+            split = _classify(rows, gutter, rules)
+            if split is None:
                 continue
-            yield from split_page(rows[:first], rules, depth + 1)
-            if kind == "table":
-                yield TableRegion(tuple(map(tuple, find_table_rows(rows[first:end], strips, rules))), tuple(strips))
+            yield from split_page(rows[: split.first], rules, depth + 1)
+            part = rows[split.first : split.end]
+            if split.is_table:
+                yield TableRegion(tuple(map(tuple, find_table_rows(part, split.strips, rules))), tuple(split.strips))
             else:
-                for band in _cut_bands(rows[first:end], gutter.strip):
-                    for part in split_at_strips(band, [gutter.strip]):
-                        yield from split_page(part, rules, depth + 1)
-            yield from split_page(rows[end:], rules, depth + 1)
+                for band in _cut_bands(part, gutter.strip):
+                    for column in split_at_strips(band, [gutter.strip]):
+                        yield from split_page(column, rules, depth + 1)
+            yield from split_page(rows[split.end :], rules, depth + 1)
             return
     yield TextRegion(tuple(rows))
 
@@ -145,72 +147,136 @@ def _clear_part(row: Row, strip: Strip) -> Strip | None:
     return Strip(x0, x1) if x1 - x0 >= MIN_GUTTER * row.size else None
 
 
-def _all_strips(rows: Sequence[Row], gutter: _Gutter) -> list[Strip]:
-    """Return the strips that are clear over most of a gutter's rows, from left to right."""
-    part = rows[gutter.first : gutter.end]
+def _all_strips(rows: Sequence[Row]) -> list[Strip]:
+    """Return the strips that are clear over most rows, from left to right."""
     strips: list[Strip] = []
-    for other in _find_gutters(part):
-        apart = all(other.strip.x1 <= strip.x0 or other.strip.x0 >= strip.x1 for strip in strips)
-        if apart and other.end - other.first >= 0.7 * len(part):
-            strips.append(other.strip)
+    for gutter in _find_gutters(rows):
+        is_apart = all(gutter.strip.x1 <= strip.x0 or gutter.strip.x0 >= strip.x1 for strip in strips)
+        if is_apart and gutter.end - gutter.first >= 0.7 * len(rows):
+            strips.append(gutter.strip)
     return sorted(strips)
 
 
 # Columns or table
 
 
-def _classify(
-    rows: Sequence[Row], gutter: _Gutter, strips: list[Strip], rules: Sequence[RuledLine]
-) -> tuple[int, int, str, list[Strip]]:
-    """Return the first row, the end, the kind ("columns", "table" or "none") and the strips of a gutter's rows."""
+class _Split(NamedTuple):
+    """A decision to read the rows from `first` to before `end` as columns, or as a table with these strips."""
+
+    first: int
+    end: int
+    is_table: bool
+    strips: list[Strip]
+
+
+def _classify(rows: Sequence[Row], gutter: _Gutter, rules: Sequence[RuledLine]) -> _Split | None:
+    """Decide whether a gutter divides columns of text or cells of a table; None for neither."""
+    crossing = [rule for rule in rules if rule.x0 < gutter.strip.x0 and rule.x1 > gutter.strip.x1]
+    first, end = _tallest_between(rows, gutter, crossing)
+    if 5 * (end - first) > 3 * (gutter.end - gutter.first) and (columns := _text_columns(rows, gutter, first, end)):
+        return columns
     first, end = gutter.first, gutter.end
+    strips = _all_strips(rows[first:end])
+    columns = _text_columns(rows, gutter, first, end)
+    if columns and not (len(crossing) > 1 and _count_inside(rows[first:end], crossing) > 1):
+        pitch = min(_line_distance(part) for part in split_at_strips(rows[first:end], strips))
+        if not _rows_are_apart(rows[first:end], strips, pitch):
+            return columns
+    first, end = _trim_table(rows, first, end, strips)
     part = rows[first:end]
-    parts = split_at_strips(part, strips)
+    if _is_table(rows, first, end, strips, has_rules=_count_inside(part, crossing) > 0):
+        return _Split(first, end, True, strips)
+    sides = split_at_strips(rows[gutter.first : gutter.end], [gutter.strip])
+    if len(sides) == 2 and min(map(len, sides)) >= _MIN_COLUMN_ROWS and not _is_list(sides[0]):
+        beside = len({row.baseline for row in sides[0]} & {row.baseline for row in sides[1]})
+        if 5 * beside < 2 * (gutter.end - gutter.first):  # lines side by side, but not of one table or paragraph
+            return _Split(gutter.first, gutter.end, False, strips)
+    return None
+
+
+def _tallest_between(rows: Sequence[Row], gutter: _Gutter, rules: Sequence[RuledLine]) -> tuple[int, int]:
+    """Return the first row and the end of the tallest part of a gutter between ruled lines that cross it."""
+    starts = [gutter.first]
+    for index in range(gutter.first + 1, gutter.end):
+        if any(rows[index - 1].baseline < rule.y < rows[index].baseline - 0.4 * rows[index].size for rule in rules):
+            starts.append(index)
+    parts = [*pairwise([*starts, gutter.end])]
+    return max(parts, key=lambda part: rows[part[1] - 1].y1 - rows[part[0]].y0)
+
+
+def _count_inside(rows: Sequence[Row], rules: Sequence[RuledLine]) -> int:
+    """Return the number of ruled lines between rows, or right above or below them."""
+    margin = 1.5 * rows[0].size if rows else 0.0
+    return len({round(rule.y) for rule in rules if rows and rows[0].y0 - margin < rule.y < rows[-1].y1 + margin})
+
+
+def _text_columns(rows: Sequence[Row], gutter: _Gutter, first: int, end: int) -> _Split | None:
+    """Return the split into columns of running text, if most of the text is in such."""
+    part = rows[first:end]
+    strips = _all_strips(part)
+    parts = split_at_strips(part, strips or [gutter.strip])
+    if len(parts) < 2:
+        return None
     pitch = min(_line_distance(column) for column in parts)
     columns = [_Column.of(column, pitch) for column in parts]
-    rules = [rule for rule in rules if rule.x0 < gutter.strip.x0 and rule.x1 > gutter.strip.x1]
-    around = sum(part[0].y0 - pitch < rule.y < part[-1].y1 + pitch for rule in rules)
-    inside = sum(part[0].baseline < rule.y < part[-1].y0 for rule in rules)
     prose = [column for column in columns if column.is_prose]
-    if len(prose) > 1 and sum(c.characters for c in prose) > 0.6 * sum(c.characters for c in columns):
-        if inside > 1 or around > 2 or _rows_are_apart(part, strips, pitch):
-            return _trim_table(rows, first, end, strips)
-        wide = gutter.strip.x1 - gutter.strip.x0 >= 1.5 * part[0].size
-        sides = [len(side) for side in split_at_strips(part, [gutter.strip])]
-        if min(sides) >= _MIN_COLUMN_ROWS or (wide and min(sides) > 1):
-            return *_trim_columns(rows, first, end, pitch), "columns", strips
-        return first, end, "none", strips
-    return _classify_short(rows, gutter, strips, around)
+    if len(prose) < 2 or 5 * sum(c.characters for c in prose) < 3 * sum(c.characters for c in columns):
+        return None
+    sides = split_at_strips(part, [gutter.strip])
+    is_wide = gutter.strip.x1 - gutter.strip.x0 >= 1.5 * part[0].size
+    if len(sides) < 2 or min(map(len, sides)) < (2 if is_wide else _MIN_COLUMN_ROWS):
+        return None
+    return _Split(*_trim_columns(rows, first, end, pitch), False, strips)
 
 
-def _classify_short(
-    rows: Sequence[Row], gutter: _Gutter, strips: list[Strip], rule_count: int
-) -> tuple[int, int, str, list[Strip]]:
-    """Classify rows with at most one column of running text."""
-    first, end, kind, strips = _trim_table(rows, gutter.first, gutter.end, strips)
+def _is_table(rows: Sequence[Row], first: int, end: int, strips: list[Strip], *, has_rules: bool) -> bool:
+    """Return True if rows are a table: most have several cells, or the sparse columns stand beside others."""
     part = rows[first:end]
-    if not part:
-        return first, end, "none", strips
     columns = split_at_strips(part, strips)
-    if len(columns) == 2 and all(_MARKER.fullmatch(row.text) for row in columns[0]):
-        return first, end, "none", strips  # a list
-    aligned = sum(len(split_at_strips([row], strips)) > 1 for row in part) / len(part)
-    if aligned >= 0.4 and (len(part) >= _MIN_TABLE_ROWS or (len(part) > 1 and rule_count)):
-        return first, end, kind, strips
-    sides = split_at_strips(rows[gutter.first : gutter.end], [gutter.strip])
-    if len(sides) == 2 and min(map(len, sides)) >= _MIN_COLUMN_ROWS and aligned < 0.4:
-        return gutter.first, gutter.end, "columns", strips
-    return first, end, "none", strips
+    if len(part) < 2 or len(columns) < 2 or (len(columns) == 2 and _is_list(columns[0])):
+        return False
+    if not has_rules and (len(part) < _MIN_TABLE_ROWS or not _is_set_off(rows, first, end)):
+        return False
+    baselines = [{row.baseline for row in column} for column in columns]
+    aligned = sum(len(split_at_strips([row], strips)) > 1 for row in part)
+    if 5 * aligned >= 2 * len(part):
+        return True
+    pitch = min(_line_distance(column) for column in columns)
+    sparse = [index for index, column in enumerate(columns) if len(column) > 1 and _density(column, pitch) < 0.6]
+    beside = [baseline in set().union(*baselines[:i], *baselines[i + 1 :]) for i in sparse for baseline in baselines[i]]
+    return bool(sparse) and 5 * sum(beside) >= 4 * len(beside)
 
 
-def _trim_table(rows: Sequence[Row], first: int, end: int, strips: list[Strip]) -> tuple[int, int, str, list[Strip]]:
+def _is_list(rows: Sequence[Row]) -> bool:
+    """Return True if rows hold nothing but the marks of a list."""
+    return all(_MARKER.fullmatch(row.text) for row in rows)
+
+
+def _is_set_off(rows: Sequence[Row], first: int, end: int) -> bool:
+    """Return True if more space than between lines, or a caption, divides rows from the text above and below."""
+    above, below = rows[:first], rows[end:]
+    outside = [_line_distance(part) for part in (above, below) if len(part) > 1]
+    pitch = min(outside, default=0.0)
+    return (
+        not above
+        or bool(CAPTION.match(above[-1].text))
+        or abs(above[-1].size - rows[first].size) > 0.5
+        or rows[first].baseline - above[-1].baseline > 1.2 * pitch
+    ) and (
+        not below
+        or abs(below[0].size - rows[end - 1].size) > 0.5
+        or below[0].baseline - rows[end - 1].baseline > 1.2 * pitch
+    )
+
+
+def _trim_table(rows: Sequence[Row], first: int, end: int, strips: list[Strip]) -> tuple[int, int]:
     """Leave out rows above and below a table that fill one column only, as captions do."""
     while first < end and len(rows[first].chunks) < 2:
         first += 1
     pitch = _line_distance(rows[first:end])
     while end - first > 1 and len(rows[end - 1].chunks) < 2 and _is_below(rows, end, strips, pitch):
         end -= 1
-    return first, end, "table", strips
+    return first, end
 
 
 def _trim_columns(rows: Sequence[Row], first: int, end: int, pitch: float) -> tuple[int, int]:
@@ -242,14 +308,18 @@ class _Column(NamedTuple):
         lengths = [len(text) + len(_WIDE.findall(text)) for text in texts]
         width = max(row.x1 for row in rows) - min(row.x0 for row in rows)
         usual_width = statistics.median(row.x1 - row.x0 for row in rows)
-        extent = (rows[-1].baseline - rows[0].baseline) / max(pitch, rows[0].size) + 1
         is_prose = (
             len(rows) > 2
-            and len(rows) >= 0.6 * extent
+            and _density(rows, pitch) >= 0.6
             and statistics.median(lengths) >= _PROSE_CHARACTERS
             and usual_width >= _PROSE_FILL * width
         )
         return cls(sum(lengths), is_prose)
+
+
+def _density(rows: Sequence[Row], pitch: float) -> float:
+    """Return the number of rows by the number that would fit between the first and the last one."""
+    return len(rows) / ((rows[-1].baseline - rows[0].baseline) / max(pitch, rows[0].size) + 1)
 
 
 def _rows_are_apart(rows: Sequence[Row], strips: list[Strip], pitch: float) -> bool:
@@ -291,7 +361,12 @@ def _cut_bands(rows: Sequence[Row], strip: Strip) -> Iterator[list[Row]]:
     for index, row in enumerate(rows):
         below = rows[index + 1].y0 if index + 1 < len(rows) else row.y1 + pitch
         is_alone = row.y0 > bottom - 0.1 * pitch and below > row.y1 - 0.1 * pitch and len(row.chunks) == 1
-        is_heading = is_alone and row.size > _HEADING_RATIO * text_size and row.x1 <= strip.x0
+        is_heading = (
+            is_alone
+            and row.size > _HEADING_RATIO * text_size
+            and row.x1 <= strip.x0
+            and below - bottom > _HEADING_HOLE * pitch
+        )
         has_both = len(split_at_strips(band, [strip])) > 1 if band else False
         if band and ((is_heading and has_both) or row.y0 - bottom > _SEPARATING_GAP * pitch):
             yield band

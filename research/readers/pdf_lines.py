@@ -19,6 +19,7 @@ _SMALL = 0.8  # of the usual font size; smaller words may be raised or lowered
 CHUNK_GAP = 0.6  # in font sizes; wider gaps than this, and than the usual gap of the row, end a chunk
 _CHUNK_GAP_RATIO = 1.8
 MAX_WORD_GAP = 0.85  # in font sizes
+_SAME_BASELINE = 0.12  # in font sizes; rows of columns side by side may differ by little more
 
 
 class Chunk(NamedTuple):
@@ -85,7 +86,7 @@ def build_rows(words: Sequence[Word]) -> list[Row]:
     for word in sorted(words, key=lambda word: word.baseline):
         if word.size < _SMALL * usual:
             small_words.append(word)
-        elif groups and word.baseline - groups[-1][0].baseline <= 0.3 * min(word.size, groups[-1][0].size):
+        elif groups and word.baseline - groups[-1][0].baseline <= _SAME_BASELINE * min(word.size, groups[-1][0].size):
             groups[-1].append(word)
         else:
             groups.append([word])
@@ -100,26 +101,31 @@ def _add_small_words(groups: list[list[Word]], small_words: list[Word]) -> list[
     for word in small_words:
         while first < len(groups) and groups[first][0].baseline < word.baseline - 2 * word.size:
             first += 1
-        for group in groups[first:]:
-            if group[0].baseline > word.baseline + 2 * word.size:
-                break
-            if any(_touches(word, other) for other in group):
-                group.append(word)
-                break
+        touched = next((group for group in _groups_near(groups, first, word) if _touches_any(word, group)), None)
+        if touched is not None:
+            touched.append(word)
+        elif added and word.baseline - added[-1][0].baseline <= _SAME_BASELINE * word.size:
+            added[-1].append(word)
         else:
-            if added and word.baseline - added[-1][0].baseline <= 0.3 * word.size:
-                added[-1].append(word)
-            else:
-                added.append([word])
+            added.append([word])
     return [*groups, *added]
 
 
-def _touches(word: Word, other: Word) -> bool:
+def _groups_near(groups: Sequence[list[Word]], first: int, word: Word) -> Iterator[list[Word]]:
+    """Yield the groups from `first` on that are not far below a word."""
+    for group in groups[first:]:
+        if group[0].baseline > word.baseline + 2 * word.size:
+            return
+        yield group
+
+
+def _touches_any(word: Word, group: Sequence[Word]) -> bool:
     """Return True if a small word stands beside a larger one, not more than half a line higher or lower."""
-    return (
+    return any(
         other.size > word.size
         and abs(word.baseline - other.baseline) < 0.5 * other.size
         and -0.3 * other.size < max(word.x0 - other.x1, other.x0 - word.x1) < 0.3 * other.size
+        for other in group
     )
 
 
@@ -171,5 +177,5 @@ def _joins(last: Word, word: Word) -> bool:
     # Typesetters put a thin gap between Chinese and Latin characters; it is no space of the text.
     gap = word.x0 - last.x1
     return gap < 0.1 * word.size * (not last.before_space) or (
-        bool(before or after) and not last.before_space and gap < 0.4 * word.size
+        bool(before or after) and not last.before_space and gap < CHUNK_GAP * word.size
     )

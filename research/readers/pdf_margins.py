@@ -17,25 +17,26 @@ _ROMAN = re.compile(r"[ivxlc]+|[IVXLC]+")
 _ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 
-def without_running_rows(rows: Sequence[Row], neighbours: Mapping[int, Sequence[Row]]) -> list[Row]:
-    """Leave out the running heads and feet of a page.
+def without_running_rows(rows: Sequence[Row], number: int, neighbours: Mapping[int, Sequence[Row]]) -> list[Row]:
+    """Leave out the running heads and feet of the page `number`.
 
     `neighbours` are the rows of the pages around it by their distance, as -1 for the page before. A page
     never loses all of its rows.
     """
-    top = _running_count(rows, neighbours)
-    bottom = _running_count(rows[::-1], {distance: other[::-1] for distance, other in neighbours.items()})
+    top = _running_count(rows, number, neighbours)
+    bottom = _running_count(rows[::-1], number, {distance: other[::-1] for distance, other in neighbours.items()})
     return [*rows[top : len(rows) - bottom]] if top + bottom < len(rows) else [*rows]
 
 
-def _running_count(rows: Sequence[Row], neighbours: Mapping[int, Sequence[Row]]) -> int:
+def _running_count(rows: Sequence[Row], number: int, neighbours: Mapping[int, Sequence[Row]]) -> int:
     """Return the number of outermost rows that are running; the outermost row comes first."""
     pitch = _line_distance(rows)
     count = 0
     for index, row in enumerate(rows[:_MAX_ROWS]):
         gap = abs(rows[index + 1].baseline - row.baseline) if index + 1 < len(rows) else 0.0
         is_apart = gap >= _MARGIN_GAP * pitch
-        if not any(
+        is_number = index == 0 and gap > 1.5 * pitch and row.text.strip("-–— ") == str(number)
+        if not is_number and not any(
             _is_repeated(row, other, distance, by_number=is_apart and index == 0)
             for distance, other_rows in neighbours.items()
             for other in other_rows[:_MAX_ROWS]

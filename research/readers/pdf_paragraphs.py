@@ -11,16 +11,21 @@ from research.core.text.tokenizer import HAN_RANGES
 from research.readers.pdf_lines import Row
 
 _WIDE = rf"{HAN_RANGES}\u3000-\u30ff\uff00-\uffef"
-_WIDE_START, _WIDE_END = re.compile(f"[{_WIDE}“”‘’…—]"), re.compile(f"[{_WIDE}“”‘’…—]$")
+_WIDE_START, _WIDE_END = re.compile(f"[“‘]?[{_WIDE}]"), re.compile(f"[{_WIDE}][”’…—]*$")
 _STOPPED = re.compile(r"[.。!！?？:：;；…][\"'”’」』）)\]】]*(?:\s?\[?\d{1,2}\]?)?$")
+_ABBREVIATION = re.compile(
+    r"\b(?:Dr|Mr|Mrs|Ms|Prof|St|Nos?|Figs?|Eqs?|Sect?|Vol|pp|cf|e\.g|i\.e|ca|vs|approx|[A-Z])\.$"
+)
 _ITEM = re.compile(
     r"(?:[-*•·▪●○◦‣■□–—]\s|\(?\d{1,3}[.)、．]\s?(?!\d)|[(（]?[a-zA-Z][.)]\s|[（(][一二三四五六七八九十\d]+[)）])"
 )
-_CAPTION = re.compile(
+CAPTION = re.compile(
     r"(?:fig(?:ure|\.)|table|tab\.|chart|box|abbildung|tabelle|图|圖|表)\s*[\dIVX一二三四五六七八九十]", re.I
 )
 _HYPHEN_END = re.compile(r"\w[-\u2010]$")
-LINE_HYPHEN = "\x1f"  # stands for a hyphen at a line end until it is known whether the word has one
+LINE_HYPHEN = (
+    "\ufdd0"  # no character of any text; stands for a hyphen at a line end until it is known whether the word has one
+)
 
 
 @dataclass
@@ -36,6 +41,12 @@ class Paragraph:
     may_continue: bool = False  # nothing but captions and small print stands above it in its column
     line_starts: list[int] = field(default_factory=list)
 
+    def extend(self, other: Paragraph) -> None:
+        """Add the lines of the paragraph that goes on with this one."""
+        self.lines += other.lines
+        self.pages += other.pages
+        self.is_open, self.is_full = other.is_open, other.is_full
+
     def text(self) -> str:
         """Join the lines; `line_starts` then has the offset of each."""
         text = ""
@@ -47,11 +58,16 @@ class Paragraph:
         return text
 
 
+def is_stopped(line: str) -> bool:
+    """Return True if a sentence may end with this line."""
+    return bool(_STOPPED.search(line)) and not _ABBREVIATION.search(line)
+
+
 def join_line(text: str, line: str) -> str:
     """Return the text as it must end before the next line: with a space, without, or with an open hyphen."""
     if _HYPHEN_END.search(text):
         return text[:-1] + LINE_HYPHEN if line[:1].islower() and text[-2:-1].isalpha() else text
-    if (_WIDE_END.search(text) and _WIDE_START.match(line)) or (text[-1] in "–—" and text[-2:-1].isdigit()):
+    if _WIDE_END.search(text) or _WIDE_START.match(line) or (text[-1] in "–—" and text[-2:-1].isdigit()):
         return text
     return f"{text} "
 
@@ -69,8 +85,8 @@ def build_paragraphs(rows: Sequence[Row], page: int) -> list[Paragraph]:
     for part in lines:
         texts = [row.text for row in part]
         paragraph = Paragraph(texts, [page] * len(part), part[0].size)
-        paragraph.is_caption = _CAPTION.match(texts[0]) is not None
-        paragraph.is_open = not _STOPPED.search(texts[-1])
+        paragraph.is_caption = CAPTION.match(texts[0]) is not None
+        paragraph.is_open = not is_stopped(texts[-1])
         paragraph.is_full = right - part[-1].x1 < max(0.2 * (right - left), 2 * part[-1].size)
         paragraph.may_continue = all(
             other.is_caption or other.size < 0.95 * paragraph.size for other in paragraphs
@@ -91,18 +107,19 @@ def _goes_on(lines: Sequence[Row], row: Row, pitch: float, left: float, right: f
         return False
     if row.baseline - last.baseline > max(1.35 * pitch, 1.1 * size):
         return False
-    text, is_stopped = last.text, _STOPPED.search(last.text) is not None
+    text = last.text
+    ends = is_stopped(text)
     space = right - last.x1
     is_short = space > _first_width(row) + 0.5 * size
-    if _ITEM.match(row.text) and (is_stopped or is_short or abs(row.x0 - last.x0) > 0.5 * size):
+    if _ITEM.match(row.text) and (ends or is_short or abs(row.x0 - last.x0) > 0.5 * size):
         return False
-    if is_short and is_stopped:
+    if is_short and ends:
         return False
     begins_high = not row.text[0].islower() and not row.text[0].isdigit()
     if is_short and begins_high and space > 0.35 * (right - left) and not re.search(r"[,，、\-(（]$", text):
         return False
     is_indented = row.x0 - left > 0.8 * size and last.x0 - left < 0.5 * size
-    return not (is_indented and is_stopped and len(lines) > 0 and not _ITEM.match(lines[0].text))
+    return not (is_indented and ends and not _ITEM.match(lines[0].text))
 
 
 def _first_width(row: Row) -> float:
@@ -113,11 +130,11 @@ def _first_width(row: Row) -> float:
 
 def continues(last: Paragraph, paragraph: Paragraph) -> bool:
     """Return True if a paragraph at the top of a column goes on with the last one before it."""
-    if not (last.is_open and paragraph.may_continue) or paragraph.is_caption or last.is_caption:
-        return False
-    if abs(last.size - paragraph.size) > 0.06 * last.size:
+    if not (last.is_open and paragraph.may_continue) or paragraph.is_caption:
         return False
     before, after = last.lines[-1], paragraph.lines[0]
+    if last.is_caption:
+        return after[0].islower() and last.pages[-1] == paragraph.pages[0]
     if after[0].islower() or re.search(r"[,，、(（]$|\w-$", before):
         return True
     if not last.is_full:
@@ -126,4 +143,4 @@ def continues(last: Paragraph, paragraph: Paragraph) -> bool:
         return True
     if _WIDE_START.match(after) or _WIDE_END.search(before):
         return len(last.lines) > 1 or len(paragraph.lines) > 1
-    return len(last.lines) > 1 and (len(paragraph.lines) > 1 or bool(_STOPPED.search(after)))
+    return len(last.lines) > 1 and (len(paragraph.lines) > 1 or is_stopped(after))

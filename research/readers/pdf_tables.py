@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import re
-import statistics
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from research.readers.drafts import label_cells, one_line, table_lines
 from research.readers.pdf_lines import Row, make_row
+from research.readers.pdf_paragraphs import join_line
 from research.readers.pdf_words import Word, shown_box
 from research.readers.table_layout import Headings, find_headings, join_headings
 
@@ -21,7 +20,6 @@ _MAX_OBJECTS = 5_000  # of a page; a map may have more, but no table
 _MIN_RULE_WIDTH = 15  # points
 
 _ROW_GAP = 1.25  # of the distance of lines in a cell, from which on a gap divides rows
-_HAN_END, _HAN_START = re.compile("[\u3400-\u9fff，、。]$"), re.compile("[\u3400-\u9fff，、。]")
 
 
 class Strip(NamedTuple):
@@ -71,11 +69,7 @@ def find_table_rows(rows: Sequence[Row], strips: Sequence[Strip], rules: Iterabl
 
 
 def _join_cell(cell: str, text: str) -> str:
-    if not cell or not text:
-        return cell or text
-    if re.search(r"[a-z]-$", cell) and text[0].islower():
-        return f"{cell}{text}"
-    return cell + text if _HAN_END.search(cell) and _HAN_START.match(text) else f"{cell} {text}"
+    return join_line(cell, text) + text if cell and text else cell or text
 
 
 def _group_lines(
@@ -91,14 +85,7 @@ def _group_lines(
         distances = [after.baseline - before.baseline for before, after in pairwise(rows)]
         limit = _ROW_GAP * min(distances, default=0.0)
         apart = [distance > limit for distance in distances]
-        firsts = [sum(map(bool, line)) > 1 for line in lines[1:]]
-        # Gaps tell rows apart if lines that fill one column only follow without a gap.
-        if any(apart) and not all(apart) and all(first or not gap for first, gap in zip(firsts, apart, strict=True)):
-            ruled = [gap or bool(line[0]) and _fills(line) for gap, line in zip(apart, lines[1:], strict=True)]
-            if any(not gap for gap in apart) and _is_wrapped(lines, apart):
-                ruled = apart
-        else:
-            ruled = [bool(line[0]) for line in lines[1:]]
+        ruled = apart if _is_wrapped(lines, apart) else [bool(line[0]) for line in lines[1:]]
     groups: list[list[int]] = [[0]]
     for index, ends in enumerate(ruled, 1):
         if ends:
@@ -107,16 +94,19 @@ def _group_lines(
     return groups
 
 
-def _fills(line: Sequence[str]) -> bool:
-    """Return True if a line fills most columns, so that it is a row of its own."""
-    return 2 * sum(map(bool, line)) > len(line)
-
-
 def _is_wrapped(lines: Sequence[Sequence[str]], apart: Sequence[bool]) -> bool:
-    """Return True if the lines that follow without a gap fill fewer columns than those behind one."""
-    behind = [sum(map(bool, line)) for line, gap in zip(lines[1:], apart, strict=True) if gap]
-    close = [sum(map(bool, line)) for line, gap in zip(lines[1:], apart, strict=True) if not gap]
-    return bool(behind and close) and statistics.mean(close) < statistics.mean(behind) - 0.4
+    """Return True if gaps below the headings divide rows: many lines that follow without a gap have fewer cells."""
+    if not any(apart[1:]):
+        return False
+    count, shorter, close = 0, 0, 0
+    for line, gap in zip(lines[1:], apart, strict=True):
+        cells = sum(map(bool, line))
+        if gap:
+            count = cells
+        elif count:
+            close += 1
+            shorter += cells < count
+    return 10 * shorter > 3 * close
 
 
 def _ends_at_rules(rows: Sequence[Row], strips: Sequence[Strip], rules: Iterable[RuledLine]) -> list[bool]:

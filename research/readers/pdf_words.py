@@ -31,6 +31,7 @@ _TEX_CHARACTERS = {
 }
 _LIGATURES = dict(zip(range(0xFB00, 0xFB07), ("ff", "fi", "fl", "ffi", "ffl", "st", "st"), strict=True))
 _CHARACTERS = {**_TEX_CHARACTERS, **_LIGATURES, _HYPHEN_AT_LINE_END: "-", 0: "\ufffd"}
+_BLANK_LEFT, _BLANK_RIGHT = frozenset("（《〈「『【〔［｛"), frozenset("，。、；：！？）》〉」』】〕］｝")
 _SPACES = {0x09, 0x0A, 0x0D, 0x20, 0xA0, 0x1680, 0x202F, 0x205F, 0x3000, *range(0x2000, 0x200B)}
 
 
@@ -100,6 +101,14 @@ def shown_box(page: pypdfium2.PdfPage) -> Callable[[float, float, float, float],
     if rotation == 270:
         return lambda x0, y0, x1, y1: (top - y1, right - x1, top - y0, right - x0)
     return lambda x0, y0, x1, y1: (x0 - left, top - y1, x1 - left, top - y0)
+
+
+def _without_blank_half(text: str, box: Box, size: float) -> Box:
+    """Narrow the box of Chinese punctuation to the half that is not blank, which may reach into a gutter."""
+    x0, y0, x1, y1 = box
+    if x1 - x0 < 0.8 * size:
+        return box
+    return (x1 - size / 2, y0, x1, y1) if text in _BLANK_LEFT else (x0, y0, x0 + size / 2, y1)
 
 
 def _make_word(run: list[_Character], *, before_space: bool) -> Word:
@@ -181,6 +190,8 @@ def _read_characters(page: pypdfium2.PdfPage) -> Iterator[_Character | None]:
             if angle:
                 origin, shown = turn_upright(origin, angle), turn_upright(shown, angle)
             text = _CHARACTERS.get(code) or chr(code)
+            if text in _BLANK_LEFT or text in _BLANK_RIGHT:
+                shown = _without_blank_half(text, shown, size)
             yield _Character(text, shown, size, origin[1], angle)
     finally:
         text_page.close()
