@@ -362,7 +362,7 @@ _FORMATS = {
     ".txt": FileFormat(read_plain_text),
     **dict.fromkeys((".md", ".markdown"), FileFormat(read_markdown, _PAGE_LIMITS)),
     **dict.fromkeys((".html", ".htm"), FileFormat(read_html, _PAGE_LIMITS, ("trafilatura",))),
-    ".pdf": FileFormat(read_pdf, ParsingLimits(224, 40, 1.5, 60), ("pypdfium2",)),
+    ".pdf": FileFormat(read_pdf, ParsingLimits(320, 40, 1.5, 60), ("pypdfium2",)),
     ".docx": FileFormat(read_docx, ParsingLimits(96, 400, 1.5, 20), ("docx",)),
     ".csv": FileFormat(read_csv),
     ".tsv": FileFormat(read_tsv),

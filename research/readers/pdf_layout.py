@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from research.readers.pdf_lines import Row
 from research.readers.pdf_paragraphs import CAPTION
-from research.readers.pdf_tables import RuledLine, Strip, find_table_rows, split_at_strips
+from research.readers.pdf_tables import RuledLine, Strip, count_columns, find_table_rows, split_at_strips
 
 MIN_GUTTER = 0.5  # in font sizes
 _MIN_COLUMN_ROWS = 4  # of text columns; shorter ones need a wide gutter
@@ -172,12 +172,17 @@ class _Split(NamedTuple):
 def _classify(rows: Sequence[Row], gutter: _Gutter, rules: Sequence[RuledLine]) -> _Split | None:
     """Decide whether a gutter divides columns of text or cells of a table; None for neither."""
     crossing = [rule for rule in rules if rule.x0 < gutter.strip.x0 and rule.x1 > gutter.strip.x1]
+    if gutter.end - gutter.first < (2 if crossing else _MIN_TABLE_ROWS):
+        return None
     first, end = _tallest_between(rows, gutter, crossing)
-    if 5 * (end - first) > 3 * (gutter.end - gutter.first) and (columns := _text_columns(rows, gutter, first, end)):
-        return columns
+    columns = _text_columns(rows, gutter, first, end)
+    if columns and 5 * (end - first) > 3 * (gutter.end - gutter.first):
+        if (first, end) != (gutter.first, gutter.end):
+            return columns
+    elif (first, end) != (gutter.first, gutter.end):
+        columns = _text_columns(rows, gutter, gutter.first, gutter.end)
     first, end = gutter.first, gutter.end
     strips = _all_strips(rows[first:end])
-    columns = _text_columns(rows, gutter, first, end)
     if columns and not (len(crossing) > 1 and _count_inside(rows[first:end], crossing) > 1):
         pitch = min(_line_distance(part) for part in split_at_strips(rows[first:end], strips))
         if not _rows_are_apart(rows[first:end], strips, pitch):
@@ -238,7 +243,7 @@ def _is_table(rows: Sequence[Row], first: int, end: int, strips: list[Strip], *,
     if not has_rules and (len(part) < _MIN_TABLE_ROWS or not _is_set_off(rows, first, end)):
         return False
     baselines = [{row.baseline for row in column} for column in columns]
-    aligned = sum(len(split_at_strips([row], strips)) > 1 for row in part)
+    aligned = sum(count_columns(row, strips) > 1 for row in part)
     if 5 * aligned >= 2 * len(part):
         return True
     pitch = min(_line_distance(column) for column in columns)
@@ -327,11 +332,11 @@ def _rows_are_apart(rows: Sequence[Row], strips: list[Strip], pitch: float) -> b
 
     The first part must be one row, that of the headings, since paragraphs side by side may end alike.
     """
-    aligned = sum(len(split_at_strips([row], strips)) > 1 for row in rows)
+    aligned = sum(count_columns(row, strips) > 1 for row in rows)
     if 2 * aligned < len(rows):
         return False
     parts = _split_at_gaps(rows, pitch)
-    full = [len(split_at_strips([part[0]], strips)) == len(strips) + 1 for part in parts]
+    full = [count_columns(part[0], strips) == len(strips) + 1 for part in parts]
     return len(parts) > 2 and len(parts[0]) == 1 and sum(full) >= 0.8 * len(parts)
 
 
@@ -351,6 +356,10 @@ def _line_distance(rows: Sequence[Row]) -> float:
     return statistics.median(distances) if distances else 1.2 * (rows[0].size if rows else 10.0)
 
 
+def _has_both_sides(rows: Sequence[Row], strip: Strip) -> bool:
+    return any(row.x0 < strip.x0 for row in rows) and any(row.x1 > strip.x1 for row in rows)
+
+
 def _cut_bands(rows: Sequence[Row], strip: Strip) -> Iterator[list[Row]]:
     """Cut columns where all of them are interrupted: by a heading with nothing beside it, or a large gap."""
     text_size = statistics.median(row.size for row in rows)
@@ -367,8 +376,7 @@ def _cut_bands(rows: Sequence[Row], strip: Strip) -> Iterator[list[Row]]:
             and row.x1 <= strip.x0
             and below - bottom > _HEADING_HOLE * pitch
         )
-        has_both = len(split_at_strips(band, [strip])) > 1 if band else False
-        if band and ((is_heading and has_both) or row.y0 - bottom > _SEPARATING_GAP * pitch):
+        if band and ((is_heading and _has_both_sides(band, strip)) or row.y0 - bottom > _SEPARATING_GAP * pitch):
             yield band
             band = []
         band.append(row)

@@ -6,6 +6,8 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
 from research.core.text.tokenizer import HAN_RANGES
@@ -129,11 +131,16 @@ def _touches_any(word: Word, group: Sequence[Word]) -> bool:
     )
 
 
+_left_edge = attrgetter("x0")
+
+
 def make_row(words: Iterable[Word]) -> Row:
     """Make a row of words, which are on one baseline."""
-    ordered = sorted(words, key=lambda word: word.x0)
-    size = usual_size(ordered) or ordered[0].size
-    gaps = [after.x0 - before.x1 for before, after in zip(ordered, ordered[1:], strict=False)]
+    ordered = sorted(words, key=_left_edge)
+    size = ordered[0].size
+    if any(word.size != size for word in ordered):
+        size = usual_size(ordered)
+    gaps = [after.x0 - before.x1 for before, after in pairwise(ordered)]
     usual_gap = statistics.median_low(gaps) if len(gaps) > 1 else 0.0
     limit = min(max(CHUNK_GAP * size, _CHUNK_GAP_RATIO * usual_gap), MAX_WORD_GAP * size)
     if len(gaps) == 1:
@@ -145,10 +152,10 @@ def make_row(words: Iterable[Word]) -> Row:
         chunks[-1].append(word)
     large = [word for word in ordered if word.size >= _SMALL * size] or ordered
     return Row(
-        tuple(Chunk(tuple(chunk), chunk[0].x0, max(word.x1 for word in chunk)) for chunk in chunks),
-        min(word.y0 for word in large),
-        max(word.y1 for word in large),
-        statistics.median(word.baseline for word in large),
+        tuple(Chunk(tuple(chunk), chunk[0].x0, max([word.x1 for word in chunk])) for chunk in chunks),
+        min([word.y0 for word in large]),
+        max([word.y1 for word in large]),
+        statistics.median_low([word.baseline for word in large]),
         size,
     )
 
@@ -176,6 +183,8 @@ def _joins(last: Word, word: Word) -> bool:
         return True
     # Typesetters put a thin gap between Chinese and Latin characters; it is no space of the text.
     gap = word.x0 - last.x1
+    if last.size < _SMALL * word.size and last.text.isdigit():  # the figure of a note before its text
+        return False
     return gap < 0.1 * word.size * (not last.before_space) or (
         bool(before or after) and not last.before_space and gap < CHUNK_GAP * word.size
     )

@@ -23,6 +23,8 @@ def without_running_rows(rows: Sequence[Row], number: int, neighbours: Mapping[i
     `neighbours` are the rows of the pages around it by their distance, as -1 for the page before. A page
     never loses all of its rows.
     """
+    if not rows:
+        return []
     top = _running_count(rows, number, neighbours)
     bottom = _running_count(rows[::-1], number, {distance: other[::-1] for distance, other in neighbours.items()})
     return [*rows[top : len(rows) - bottom]] if top + bottom < len(rows) else [*rows]

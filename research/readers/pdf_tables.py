@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,10 +49,16 @@ def split_at_strips(rows: Sequence[Row], strips: Sequence[Strip]) -> list[list[R
     return [column for column in columns if column]
 
 
+def count_columns(row: Row, strips: Sequence[Strip]) -> int:
+    """Return the number of columns between strips in which a row has words."""
+    middles = [(strip.x0 + strip.x1) / 2 for strip in strips]
+    return len({bisect_left(middles, (word.x0 + word.x1) / 2) for word in row.words})
+
+
 def _split_words(row: Row, middles: Sequence[float]) -> list[list[Word]]:
     cells: list[list[Word]] = [[] for _ in range(len(middles) + 1)]
     for word in row.words:
-        cells[sum((word.x0 + word.x1) / 2 > middle for middle in middles)].append(word)
+        cells[bisect_left(middles, (word.x0 + word.x1) / 2)].append(word)
     return cells
 
 

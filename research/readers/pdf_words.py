@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import pypdfium2
 
-MAX_PAGE_CHARACTERS = 1_000_000  # a page of a newspaper has about 50,000
+MAX_PAGE_CHARACTERS = 300_000  # a page of a newspaper has about 50,000
 
 Box = tuple[float, float, float, float]
 _WORD_GAP = 0.15  # in font sizes, where a file writes no spaces: justified lines have gaps of at least 0.2
@@ -112,10 +112,10 @@ def _without_blank_half(text: str, box: Box, size: float) -> Box:
 
 
 def _make_word(run: list[_Character], *, before_space: bool) -> Word:
-    first = run[0]
+    largest = max(run, key=lambda character: character.size)  # not a raised figure before or behind the word
     x0, y0, x1, y1 = zip(*(character.box for character in run), strict=True)
-    box = turn_upright((min(x0), min(y0), max(x1), max(y1)), -first.angle % 360)
-    return Word("".join(c.text for c in run), *box, first.size, first.baseline, first.angle, before_space)
+    box = turn_upright((min(x0), min(y0), max(x1), max(y1)), -largest.angle % 360)
+    return Word("".join(c.text for c in run), *box, largest.size, largest.baseline, largest.angle, before_space)
 
 
 def _split_runs(characters: list[_Character | None]) -> Iterator[tuple[list[_Character], bool]]:
@@ -139,6 +139,8 @@ def _continues(last: _Character, character: _Character, max_gap: float) -> bool:
     gap = character.box[0] - last.box[2]
     if RIGHT_TO_LEFT.match(character.text) and RIGHT_TO_LEFT.match(last.text):
         gap = last.box[0] - character.box[2]
+    if last.size < 0.8 * character.size and last.text.isdigit():  # the figure of a note, then its text
+        return False
     return (
         last.angle == character.angle
         and abs(last.baseline - character.baseline) < 0.5 * size
