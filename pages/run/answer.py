@@ -330,7 +330,7 @@ def _passage_data(passage: Passage, start: int, end: int, evidence_kind: str, ro
         return _row_data(passage, row_cells)
     heading = passage.heading
     if passage.page:
-        heading = " · ".join(filter(None, [heading, t("answer.page", n=passage.page)]))
+        heading = " · ".join(filter(None, [heading, t("answer.page", n=passage.page_range)]))
     return {
         "heading": heading,
         "lang": LANGUAGE_TAGS[detect_language(passage.text)],

@@ -251,7 +251,7 @@ class _HTMLWriter:
         spots = self._supporting_spans(evidence, passage)
         facts = [
             escape_html(passage.heading),
-            "" if passage.page is None else self._translate("page", page=passage.page),
+            self._translate("page", page=passage.page_range) if passage.page_range else "",
             self._translate("grounding") if passage.origin == "grounding" else "",
             self._translate("ocr") if passage.ocr else "",
             self._link_to_passage(evidence, passage, spots),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from research.core.text.sentences import find_sentence_ends
@@ -87,7 +88,7 @@ def read_pdf(data: bytes) -> FileDraft:
     first_text = next((block.text for block in draft.blocks if block.text), "")
     if not first_text and not draft.picture_pages:  # perhaps letters drawn as lines
         draft.picture_pages = {number: chapters.get(number) or "" for number in range(1, total + 1)}
-    draft.title = draft.title or title_line(first_text)
+    draft.title = draft.title or title_line(layout.first_line())
     return draft
 
 
@@ -128,7 +129,8 @@ def _read_pages(document: pypdfium2.PdfDocument) -> Iterator[_Page]:
         try:
             directions = [build_rows(words) for words in upright_words(page_words(page))]
             rules = read_ruled_lines(page) if directions else []
-            yield _Page(number, *(directions[:1] or [[]]), directions[1:], rules, _has_picture(page))
+            rows = directions[0] if directions else []
+            yield _Page(number, rows, directions[1:], rules, _has_picture(page))
         except PageTooLargeError as error:
             detail = f"Page {number:,} of the PDF draws more than can be read; leave it out."
             raise UnreadableFileError("too large", detail, "page") from error
@@ -211,6 +213,11 @@ class _PageLayout:
         if self._characters > MAX_CHARACTERS:
             raise too_long_error()
 
+    def first_line(self) -> str:
+        """Return the first line of text, "" if a table comes first."""
+        first = next((paragraph for paragraph in self._paragraphs if any(paragraph.lines)), None)
+        return first.lines[0] if first and first.size else ""
+
     def pieces(self, total: int) -> Iterator[_Piece]:
         """Yield the text of each page, and each sentence that goes on over a page end after its first page."""
         texts = [paragraph.text() for paragraph in self._paragraphs]
@@ -241,7 +248,7 @@ def _split_by_page(paragraph: Paragraph, text: str) -> Iterator[_Piece]:
     cuts = [0, *find_sentence_ends(text), len(text)]
     start = 0
     pages = (paragraph.pages[0],) * 2
-    for begin, end in zip(cuts, cuts[1:], strict=False):
+    for begin, end in pairwise(cuts):
         if begin == end:
             continue
         lines = [page for at, page in starts if at < end]

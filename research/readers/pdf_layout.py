@@ -112,12 +112,12 @@ def _gaps(row: Row, below: Row) -> Iterator[Strip]:
         yield Strip(left.x1, right.x0)
     size = MIN_GUTTER * row.size
     for chunk in row.chunks:
-        left = max((other.x1 for other in below.chunks if other.x1 + size <= chunk.x0), default=None)
-        right = min((other.x0 for other in below.chunks if other.x0 - size >= chunk.x1), default=None)
-        if left is not None and all(other.x1 <= left or other.x0 >= chunk.x0 for other in row.chunks):
-            yield Strip(left, chunk.x0)
-        if right is not None and all(other.x0 >= right or other.x1 <= chunk.x1 for other in row.chunks):
-            yield Strip(chunk.x1, right)
+        x0 = max((other.x1 for other in below.chunks if other.x1 + size <= chunk.x0), default=None)
+        x1 = min((other.x0 for other in below.chunks if other.x0 - size >= chunk.x1), default=None)
+        if x0 is not None and all(other.x1 <= x0 or other.x0 >= chunk.x0 for other in row.chunks):
+            yield Strip(x0, chunk.x0)
+        if x1 is not None and all(other.x0 >= x1 or other.x1 <= chunk.x1 for other in row.chunks):
+            yield Strip(chunk.x1, x1)
 
 
 def _height(rows: Sequence[Row], gutter: _Gutter) -> float:

@@ -102,4 +102,9 @@ MIGRATIONS = (
         reason text not null default '', picture blob, primary key(document, page));
     alter table unread add column pages text not null default '';
     """,
+    # A passage may go on over a page end.
+    """
+    alter table passage add column last_page integer;
+    alter table bin_passage add column last_page integer;
+    """,
 )
