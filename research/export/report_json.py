@@ -18,7 +18,7 @@ field without a value is "", [], 0, false or null.
   `part` (the part of the question that it answers), `unsourced` (true if it claims a source that
   does not exist), `citations` (`number`, `evidence` and `passage` by id, and the range of the
   passage from `start` to `end`; 0 and 0 mean all of it) and `quotes`, the places of a quote
-  (number, passage, heading, page, last_page)
+  (number, passage, heading, page; last_page for a sentence over a page end)
 - `support`: the check of each sentence of the answer that claims something, a hint and no verdict;
   null without an answer. `accuracy` (of the check in this language, on claims labelled by others:
   `balanced`, of which .5 is chance, `overlap` (that of plain word overlap), `recall` of supported
@@ -216,7 +216,8 @@ def _is_valid_cite(span: Span, cite: PassageReference, registry: EvidenceRegistr
 def _quote_record(item: NumberedSpan, number: int, evidence: Evidence) -> dict[str, Any]:
     """Locate a quote in one of its sources."""
     passage = quoted_passage(item, evidence)
-    location = passage.model_dump(include={"heading", "page", "last_page"}) if passage else {}
+    fields = {"heading", "page", *(["last_page"] if passage and passage.last_page else [])}
+    location = passage.model_dump(include=fields) if passage else {}
     return {"number": number, "passage": passage.id if passage else None, **location}
 
 

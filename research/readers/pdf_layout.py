@@ -22,6 +22,7 @@ MIN_GUTTER = 0.5  # in font sizes
 _MIN_COLUMN_ROWS = 4  # of text columns; shorter ones need a wide gutter
 _MIN_TABLE_ROWS = 3  # without ruled lines
 _PROSE_CHARACTERS = 16  # of a usual line in a text column; Chinese ones count twice
+_NARROW_CHARACTERS = 10  # of one in a narrow column
 _PROSE_FILL = 0.55  # of the column's width that a usual line takes
 _HEADING_RATIO = 1.08  # of the font size of a heading across columns to that of the text
 _HEADING_HOLE = 2.0  # line distances without text in the other columns, where the heading is
@@ -313,10 +314,12 @@ class _Column(NamedTuple):
         lengths = [len(text) + len(_WIDE.findall(text)) for text in texts]
         width = max(row.x1 for row in rows) - min(row.x0 for row in rows)
         usual_width = statistics.median(row.x1 - row.x0 for row in rows)
+        usual_length = statistics.median(lengths)
+        begins_low = 5 * sum(text[0].islower() for text in texts) >= 2 * len(texts)  # as cells of a table seldom do
         is_prose = (
             len(rows) > 2
             and _density(rows, pitch) >= 0.6
-            and statistics.median(lengths) >= _PROSE_CHARACTERS
+            and (usual_length >= _PROSE_CHARACTERS or (begins_low and usual_length >= _NARROW_CHARACTERS))
             and usual_width >= _PROSE_FILL * width
         )
         return cls(sum(lengths), is_prose)
