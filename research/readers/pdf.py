@@ -29,7 +29,7 @@ from research.readers.pdf_layout import TableRegion, split_page
 from research.readers.pdf_lines import Row, build_rows, upright_words
 from research.readers.pdf_margins import NEIGHBOURS, without_running_rows
 from research.readers.pdf_paragraphs import Paragraph, build_paragraphs, continues
-from research.readers.pdf_tables import RuledLine, TableFormatter, read_ruled_lines
+from research.readers.pdf_tables import RuledLine, Strip, TableFormatter, read_ruled_lines
 from research.readers.pdf_words import PageTooLargeError, page_words
 
 if TYPE_CHECKING:
@@ -173,11 +173,13 @@ class _PageLayout:
         # The last paragraph, and the last caption, of each font size, which the next column may continue.
         self._last: dict[tuple[float, bool], Paragraph] = {}
         self._tables = TableFormatter()
+        self._gutters: list[Strip] = []  # the last ones between columns
         self._characters = 0
 
     def add(self, page: _Page) -> None:
         """Add the text of a page."""
-        for index, region in enumerate(split_page(page.rows, page.rules)):
+        regions = split_page(page.rows, page.rules, self._gutters)
+        for index, region in enumerate(regions):
             if isinstance(region, TableRegion):
                 for line in self._tables.format(region.cells, region.strips, is_page_start=index == 0):
                     self._append(Paragraph([line], [page.number], 0.0))
@@ -186,7 +188,7 @@ class _PageLayout:
                 for paragraph in build_paragraphs(region.rows, page.number):
                     self._add_paragraph(paragraph)
         for rows in page.turned_rows:
-            for region in split_page(rows, ()):
+            for region in split_page(rows, (), []):
                 if isinstance(region, TableRegion):
                     for line in TableFormatter().format(region.cells, region.strips, is_page_start=False):
                         self._append(Paragraph([line], [page.number], 0.0))

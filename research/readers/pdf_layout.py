@@ -28,6 +28,7 @@ _HEADING_RATIO = 1.08  # of the font size of a heading across columns to that of
 _HEADING_HOLE = 2.0  # line distances without text in the other columns, where the heading is
 _SEPARATING_GAP = 3.5  # line distances without any text, as where a figure spans the columns
 _MAX_DEPTH = 12
+_KNOWN_GUTTERS = 3
 _MARKER = re.compile(r"[\[(（]?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4}|[一二三四五六七八九十]{1,2})[\])）.:、]*|[^\w\s]{1,2}")
 _WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 
@@ -53,8 +54,14 @@ class _Gutter(NamedTuple):
     end: int
 
 
-def split_page(rows: Sequence[Row], rules: Sequence[RuledLine], depth: int = 0) -> Iterator[TextRegion | TableRegion]:
-    """Yield the regions of a page, or of a part of it, in the order of reading."""
+def split_page(
+    rows: Sequence[Row], rules: Sequence[RuledLine], known: list[Strip], depth: int = 0
+) -> Iterator[TextRegion | TableRegion]:
+    """Yield the regions of a page, or of a part of it, in the order of reading.
+
+    `known` are the last gutters between columns of text, also of the page before, where a few lines are enough
+    to see them again; those of this page are added.
+    """
     if not rows:
         return
     if depth < _MAX_DEPTH:
@@ -62,18 +69,19 @@ def split_page(rows: Sequence[Row], rules: Sequence[RuledLine], depth: int = 0) 
         for gutter in _find_gutters(rows):
             if _is_loose_text(rows[gutter.first : gutter.end], left, right):
                 continue
-            split = _classify(rows, gutter, rules)
+            split = _classify(rows, gutter, rules, is_known=_is_known(gutter, known))
             if split is None:
                 continue
-            yield from split_page(rows[: split.first], rules, depth + 1)
+            yield from split_page(rows[: split.first], rules, known, depth + 1)
             part = rows[split.first : split.end]
             if split.is_table:
                 yield TableRegion(tuple(map(tuple, find_table_rows(part, split.strips, rules))), tuple(split.strips))
             else:
+                known[:] = [*known[-_KNOWN_GUTTERS:], gutter.strip]
                 for band in _cut_bands(part, gutter.strip):
                     for column in split_at_strips(band, [gutter.strip]):
-                        yield from split_page(column, rules, depth + 1)
-            yield from split_page(rows[split.end :], rules, depth + 1)
+                        yield from split_page(column, rules, known, depth + 1)
+            yield from split_page(rows[split.end :], rules, known, depth + 1)
             return
     yield TextRegion(tuple(rows))
 
@@ -170,18 +178,32 @@ class _Split(NamedTuple):
     strips: list[Strip]
 
 
-def _classify(rows: Sequence[Row], gutter: _Gutter, rules: Sequence[RuledLine]) -> _Split | None:
+def _is_known(gutter: _Gutter, known: Sequence[Strip]) -> bool:
+    """Return True if the columns above, or on the page before, have the same gutter."""
+    widths = [min(strip.x1, gutter.strip.x1) - max(strip.x0, gutter.strip.x0) for strip in known]
+    return any(2 * width > gutter.strip.x1 - gutter.strip.x0 for width in widths)
+
+
+def _few_lines(rows: Sequence[Row], gutter: _Gutter) -> _Split | None:
+    """Return the split of a few lines of text at a known gutter."""
+    sides = split_at_strips(rows[gutter.first : gutter.end], [gutter.strip])
+    if len(sides) < 2 or any(statistics.median(len(row.text) for row in side) < _PROSE_CHARACTERS for side in sides):
+        return None
+    return _Split(gutter.first, gutter.end, False, [gutter.strip])
+
+
+def _classify(rows: Sequence[Row], gutter: _Gutter, rules: Sequence[RuledLine], *, is_known: bool) -> _Split | None:
     """Decide whether a gutter divides columns of text or cells of a table; None for neither."""
     crossing = [rule for rule in rules if rule.x0 < gutter.strip.x0 and rule.x1 > gutter.strip.x1]
     if gutter.end - gutter.first < (2 if crossing else _MIN_TABLE_ROWS):
-        return None
+        return _few_lines(rows, gutter) if is_known and not crossing else None
     first, end = _tallest_between(rows, gutter, crossing)
-    columns = _text_columns(rows, gutter, first, end)
+    columns = _text_columns(rows, gutter, first, end, is_known=is_known)
     if columns and 5 * (end - first) > 3 * (gutter.end - gutter.first):
         if (first, end) != (gutter.first, gutter.end):
             return columns
     elif (first, end) != (gutter.first, gutter.end):
-        columns = _text_columns(rows, gutter, gutter.first, gutter.end)
+        columns = _text_columns(rows, gutter, gutter.first, gutter.end, is_known=is_known)
     first, end = gutter.first, gutter.end
     strips = _all_strips(rows[first:end])
     if columns and not (len(crossing) > 1 and _count_inside(rows[first:end], crossing) > 1):
@@ -216,7 +238,7 @@ def _count_inside(rows: Sequence[Row], rules: Sequence[RuledLine]) -> int:
     return len({round(rule.y) for rule in rules if rows and rows[0].y0 - margin < rule.y < rows[-1].y1 + margin})
 
 
-def _text_columns(rows: Sequence[Row], gutter: _Gutter, first: int, end: int) -> _Split | None:
+def _text_columns(rows: Sequence[Row], gutter: _Gutter, first: int, end: int, *, is_known: bool) -> _Split | None:
     """Return the split into columns of running text, if most of the text is in such."""
     part = rows[first:end]
     strips = _all_strips(part)
@@ -230,7 +252,7 @@ def _text_columns(rows: Sequence[Row], gutter: _Gutter, first: int, end: int) ->
         return None
     sides = split_at_strips(part, [gutter.strip])
     is_wide = gutter.strip.x1 - gutter.strip.x0 >= 1.5 * part[0].size
-    if len(sides) < 2 or min(map(len, sides)) < (2 if is_wide else _MIN_COLUMN_ROWS):
+    if len(sides) < 2 or min(map(len, sides)) < (1 if is_known else 2 if is_wide else _MIN_COLUMN_ROWS):
         return None
     return _Split(*_trim_columns(rows, first, end, pitch), False, strips)
 
