@@ -22,7 +22,7 @@ MIN_GUTTER = 0.5  # in font sizes
 _MIN_COLUMN_ROWS = 4  # of text columns; shorter ones need a wide gutter
 _MIN_TABLE_ROWS = 3  # without ruled lines
 _PROSE_CHARACTERS = 16  # of a usual line in a text column; Chinese ones count twice
-_NARROW_CHARACTERS = 10  # of one in a narrow column
+_NARROW_CHARACTERS, _NARROW_ROWS = 10, 8  # of a usual line in a narrow column, which has more rows than loose lines
 _PROSE_FILL = 0.55  # of the column's width that a usual line takes
 _HEADING_RATIO = 1.08  # of the font size of a heading across columns to that of the text
 _HEADING_HOLE = 2.0  # line distances without text in the other columns, where the heading is
@@ -263,7 +263,8 @@ def _is_table(rows: Sequence[Row], first: int, end: int, strips: list[Strip], *,
     columns = split_at_strips(part, strips)
     if len(part) < 2 or len(columns) < 2 or (len(columns) == 2 and _is_list(columns[0])):
         return False
-    if not has_rules and (len(part) < _MIN_TABLE_ROWS or not _is_set_off(rows, first, end)):
+    goes_on = 2 * sum(row.text[0].islower() for row in columns[0]) >= len(columns[0])  # lines of a text, not rows
+    if not has_rules and (len(part) < _MIN_TABLE_ROWS or goes_on or not _is_set_off(rows, first, end)):
         return False
     baselines = [{row.baseline for row in column} for column in columns]
     aligned = sum(count_columns(row, strips) > 1 for row in part)
@@ -341,7 +342,10 @@ class _Column(NamedTuple):
         is_prose = (
             len(rows) > 2
             and _density(rows, pitch) >= 0.6
-            and (usual_length >= _PROSE_CHARACTERS or (begins_low and usual_length >= _NARROW_CHARACTERS))
+            and (
+                usual_length >= _PROSE_CHARACTERS
+                or (begins_low and len(rows) >= _NARROW_ROWS and usual_length >= _NARROW_CHARACTERS)
+            )
             and usual_width >= _PROSE_FILL * width
         )
         return cls(sum(lengths), is_prose)
