@@ -113,6 +113,7 @@ app = st.App(
         Mount("/assets", StaticFiles(directory=ROOT / "pages" / "assets")),
         Route(f"{temporary_files.URL_PREFIX}{{key}}", temporary_files.send_file),
         pictures.PICTURE_ENDPOINT,
+        pictures.PAGE_ENDPOINT,
     ],
     on_script_error=errors.handle_script_error,
 )

@@ -67,6 +67,15 @@ from .core.events import UsageRecorded as UsageRecorded
 from .core.events import WritingStarted as WritingStarted
 from .core.i18n import has_message as has_message
 from .core.i18n import message as message
+from .core.page_views import IMAGE_TYPE as IMAGE_TYPE
+from .core.page_views import CitedText as CitedText
+from .core.page_views import MarkBox as MarkBox
+from .core.page_views import MissingPage as MissingPage
+from .core.page_views import MissingPageReason as MissingPageReason
+from .core.page_views import PageImage as PageImage
+from .core.page_views import PageText as PageText
+from .core.page_views import PageView as PageView
+from .core.page_views import QuoteMatch as QuoteMatch
 from .core.records import MAX_QUESTION_CHARS as MAX_QUESTION_CHARS
 from .core.records import Answer as Answer
 from .core.records import Cell as Cell

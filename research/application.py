@@ -25,8 +25,10 @@ from research.agent.nodes.answer import SQL_TOOL
 from research.agent.nodes.table import estimate_searches
 from research.core.errors import ServiceError
 from research.core.events import ReportSaved
+from research.core.page_views import DEFAULT_WIDTH_PIXELS, CitedText, PageView
 from research.core.records import (
     ConnectionCheck,
+    Evidence,
     Grid,
     Part,
     Plan,
@@ -279,6 +281,26 @@ class Application:
             return files.save_report(run, self.services_for(owner).settings), ""
         except OSError as error:
             return None, describe_write_error(error, files.folder(run))
+
+    def cited_page(
+        self,
+        evidence: Evidence,
+        texts: Sequence[CitedText],
+        *,
+        page: int | None = None,
+        width_px: int = DEFAULT_WIDTH_PIXELS,
+        paint_marks: bool = False,
+    ) -> PageView:
+        """Return the page of a cited passage of the library: its picture, its text, or why it cannot be shown.
+
+        All `texts`, which are passages of the evidence, are marked if they are on the page of the first one.
+        `page` is another page, on which a passage may go on. With `paint_marks`, the marks are painted in the
+        picture; otherwise only their boxes are returned.
+
+        Raises:
+            StoreError: the library cannot be read.
+        """
+        return self.library.pages.cited_page(evidence, texts, page=page, width_px=width_px, paint_marks=paint_marks)
 
     # Sources, models and connections
 

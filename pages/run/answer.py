@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -29,9 +29,11 @@ from research import (
     CheckedSentence,
     CitedAnswer,
     Evidence,
+    MissingPageReason,
     NumberedSpan,
     Paper,
     Passage,
+    QuoteMatch,
     Report,
     detect_language,
     localise_rows,
@@ -45,7 +47,20 @@ _ROW_COUNT = re.compile(r"rows: (\d+)(\+?)")
 RowCells = dict[str, list[list[str]]]  # cells of database rows (name, value), by passage id
 
 # Labels of the component: names of messages of the family `answer`.
-LABELS = ("sample", "unsourced", "passage", "grounding", "ocr", "table", "suggestions", "contents", "drawer", "close")
+LABELS = (
+    "sample",
+    "unsourced",
+    "passage",
+    "grounding",
+    "ocr",
+    "table",
+    "suggestions",
+    "contents",
+    "drawer",
+    "close",
+    "show_page",
+    "page_failed",
+)
 NOTE_LABELS = ("own", "add", "edit", "delete", "save", "cancel")  # of the note editor
 MAX_AUTHORS = 3  # authors named of a scholarly work
 MAX_SUGGESTIONS = 5  # search engine boxes to show; more would bury the answer
@@ -115,6 +130,8 @@ def _draw(report: Report, cited: CitedAnswer, support: AnswerSupport | None) -> 
             "nearest": _label_template("support.nearest"),
             "uses": _label_template("support.uses"),
             **{label: t(f"answer.{label}") for label in LABELS},
+            "pages": {match: t(f"report.page match.{match}") for match in get_args(QuoteMatch)}
+            | {reason: t(f"report.no page.{reason}") for reason in get_args(MissingPageReason)},
             **{f"note_{label}": t(f"remark.{label}") for label in NOTE_LABELS},
         },
     }
@@ -265,6 +282,7 @@ def _source_citation(index: int, numbered_span: NumberedSpan, number: int, conte
             "at": note_key,
             "note": context.notes.get(note_key, ""),
             **_scan_data(evidence, passage),
+            **_page_data(evidence, passage, start, end),
         }
 
     first_data = passage_data(passage, start, end)
@@ -347,6 +365,16 @@ def _scan_data(evidence: Evidence, passage: Passage) -> dict[str, Any]:
         return {}
     alt = t("answer.page_picture", n=passage.page or 1)
     return {"ocr": True, "picture": pictures.passage_picture_url(evidence.locator, passage), "alt": alt}
+
+
+def _page_data(evidence: Evidence, passage: Passage, start: int, end: int) -> dict[str, Any]:
+    """Return the address of the passage's page with the cited range marked; empty without a page."""
+    if passage.ocr:  # its picture is shown anyway
+        return {}
+    url = pictures.marked_page_url(evidence, passage, start, end)
+    if url is None:
+        return {"pageNote": t("report.no page.changed")}
+    return {"page": url, "alt": t("answer.page_picture", n=passage.page)} if url else {}
 
 
 def _row_data(passage: Passage, row_cells: RowCells) -> dict[str, Any]:

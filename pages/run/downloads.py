@@ -89,7 +89,12 @@ def list_formats(report: Report, cited: CitedAnswer | None) -> Iterator[Download
     file_counts = Counter(file.format.key for file in files)
     for file in files:
         export_format = file.format
-        options = ExportOptions.from_settings(settings, language=language, table_number=file.table_number)
+        options = ExportOptions.from_settings(
+            settings,
+            language=language,
+            table_number=file.table_number,
+            page_viewer=get_application().cited_page,
+        )
         label = export_format.label.in_language(language)
         short_label = (export_format.short_label or export_format.label).in_language(language)
         group = _GROUP_BY_CONTENT.get(export_format.content, export_format.content)

@@ -18,7 +18,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 from sqlalchemy import bindparam, select
 
@@ -227,6 +227,9 @@ class DataExports:
                 name = f"library/{n:05}.txt"
                 archive.writestr(name, self._library.document_text(entry.id).encode("utf-8", "replace"))
                 index.append(_library_entry(entry, name))
+                if original := self._library.pages.original(entry.id):
+                    index[-1]["original"] = f"library/{n:05}-original.{entry.name.rpartition('.')[2].lower()}"
+                    archive.writestr(index[-1]["original"], original, ZIP_STORED)
             if include_library:
                 archive.writestr("library/index.json", _encode_json(index))
             translate = translator("zh" if language == "zh" else "en", "takeout.")

@@ -44,7 +44,7 @@ _PROGRAM_OPTIONS = {"-h", "--help", "--version"}  # options of the program, with
 _OPTIONS_WITH_VALUE = {  # options with a value, which may stand before the command
     "-o", "--output", "--out", "--citations", "--queries", "--loops", "--sources", "--source", "--host", "--port",
     "--allow-host", "--model", "--data-dir", "--lang", "--sections", "--reflections", "--answer", "--max-searches",
-    "--max-tokens", "--max-cost", "--max-seconds", "--based-on",
+    "--max-tokens", "--max-cost", "--max-seconds", "--based-on", "--pages",
 }  # fmt: skip
 
 

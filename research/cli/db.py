@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="a CSV, TSV, Excel, Parquet or JSON Lines file to query instead; may be repeated",
+        help="a CSV, TSV, Excel, Parquet or JSON file, or a document with tables, to query instead; may be repeated",
     )
     parser.add_argument(
         "--header", type=int, metavar="ROW", help="the header row of those files, 0 for none (default: detected)"

@@ -149,6 +149,13 @@ def add_output_options(parser: argparse.ArgumentParser, is_table: bool = False) 
         help="how Markdown cites: [1]; links to the list of sources (the default of a file); or "
         "footnotes, which Obsidian also follows",
     )
+    parser.add_argument(
+        "--pages",
+        type=parse_page_count,
+        metavar="N",
+        help="show up to N pages of cited PDF files in an HTML report, with the cited words marked "
+        "(default: SIGHTLINE_EXPORT_PAGES)",
+    )
 
 
 def output_suffixes(is_table: bool = False) -> tuple[str, ...]:
@@ -190,6 +197,7 @@ def make_integer_parser(minimum: int, maximum: int, noun: str = "whole number") 
 
 
 parse_count = make_integer_parser(1, 10)
+parse_page_count = make_integer_parser(0, 100)
 parse_section_count = make_integer_parser(1, 12)
 parse_port = make_integer_parser(1, 65535, "port")
 

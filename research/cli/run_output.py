@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import argparse
     from datetime import datetime
 
-    from research import CitationFormat, CitedAnswer, ExportOptions, Report, Run, RunOptions, Task
+    from research import CitedAnswer, ExportOptions, Report, Run, RunOptions, Task
 
 
 def read_question(args: argparse.Namespace) -> str:
@@ -235,19 +235,22 @@ def write_finished(report: Report, args: argparse.Namespace) -> int:
 def write_report(report: Report, answer: CitedAnswer | None, args: argparse.Namespace) -> None:
     """Write the report to the file or the standard output, as the options specify."""
     if args.output:
-        _write_file(args.output, _chosen_suffix(args), report, answer, args.citations)
+        _write_file(args.output, _chosen_suffix(args), report, answer, _options(args))
         return
     if args.json:
         has_table = getattr(args, "table", False) and research.has_cited_table(report)
         suffix = "table.json" if has_table else "json"
-        print_output(escape_json(research.export_report(report, answer, suffix, _options(args.citations)).decode()))
+        print_output(escape_json(research.export_report(report, answer, suffix, _options(args)).decode()))
     else:
-        print_output(research.report_markdown(report, answer, _options(args.citations)))
+        print_output(research.report_markdown(report, answer, _options(args)))
 
 
-def _options(citations: CitationFormat | None) -> ExportOptions:
-    settings = research.get_application().services_for().settings
-    return research.ExportOptions.from_settings(settings, citation_format=citations)
+def _options(args: argparse.Namespace) -> ExportOptions:
+    application = research.get_application()
+    choices = {"citation_format": args.citations, "page_viewer": application.cited_page}
+    if args.pages is not None:
+        choices["export_pages"] = args.pages
+    return research.ExportOptions.from_settings(application.services_for().settings, **choices)
 
 
 def task_line(task: Task) -> str:
@@ -285,11 +288,8 @@ def _chosen_suffix(args: argparse.Namespace) -> str:
     return ("table.json" if table else "json") if args.json else _output_suffix(args.output, table)
 
 
-def _write_file(
-    path: Path, suffix: str, report: Report, answer: CitedAnswer | None, citations: CitationFormat | None
-) -> None:
+def _write_file(path: Path, suffix: str, report: Report, answer: CitedAnswer | None, options: ExportOptions) -> None:
     """Write a report to a file; if that fails, print it as Markdown."""
-    options = _options(citations)
     try:
         data = research.export_report(report, answer, suffix, options)
         path.write_bytes(escape_json(data.decode()).encode() if suffix == "json" else data)

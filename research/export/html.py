@@ -1,8 +1,8 @@
 """A report as one HTML file without scripts and without external resources.
 
 Drawn from the tree of `research.export.document`, so it has the content of the Markdown. Additions
-have the class `more`: a table of contents, the cited passages, links back to the citations, and a
-sketch map if there is one. All text is escaped, and links are http or https.
+have the class `more`: a table of contents, the cited passages, links back to the citations, a sketch map if
+there is one, and with `ExportOptions.export_pages` pictures of the pages of cited documents. All text is escaped, and links are http or https.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from urllib.parse import quote
 from research.citations.markdown_parser import Node
 from research.citations.numbering import CitedAnswer, CitedSource
 from research.citations.support import AnswerSupport, CheckedSentence, check_support
+from research.core.page_views import IMAGE_TYPE, CitedText, MissingPage, PageImage
 from research.core.records import Evidence, Language, Passage, Report
 from research.core.text.control_chars import replace_surrogates
 from research.core.text.tokenizer import detect_language
@@ -36,6 +37,7 @@ _PLAIN_TAGS = {"ul", "tr", "em", "strong", "s", "code"}
 _LANGUAGE_CODES: dict[Language, str] = {"en": "en", "zh": "zh-CN"}
 _ALIGNMENTS = {"left", "center", "right"}
 _MAX_WHOLE_FRAGMENT_CHARS = 80  # a longer text is identified by its two ends
+_UNREMARKABLE_REASONS = {"no document", "no pages"}  # of sources and formats without pages
 _FRAGMENT_END_WORDS, _FRAGMENT_END_CHARS = 6, 16  # size of those ends
 
 _CSS = """
@@ -64,6 +66,7 @@ nav { background: var(--tint); padding: .6em 1.2em; font-size: .92em; }
 nav ul { list-style: none; margin: .4em 0; padding: 0; } nav .l3 { padding-left: 1.4em; }
 details { margin: .3em 0; font-size: .92em; } summary { cursor: pointer; color: var(--soft); }
 details blockquote { white-space: pre-line; } mark { background: var(--mark); color: inherit; }
+img.page { height: auto; border: 1px solid var(--line); } figcaption { color: var(--soft); }
 .back { color: var(--soft); font-size: .85em; } figure { margin: 1em 0; } img { max-width: 100%; }
 @page { margin: 18mm 16mm; }
 @media print {
@@ -89,7 +92,7 @@ def report_html(report: Report, cited: CitedAnswer | None, options: ExportOption
     numbered_places = places_on_map(report, cited)
     places, numbers = [place for _, place in numbered_places], [number for number, _ in numbered_places]
     sketch = sketch_svg(places, document.language, numbers=numbers)
-    return _HTMLWriter(document, listed_sources(cited, options), answer_support, sketch).render()
+    return _HTMLWriter(document, listed_sources(cited, options), answer_support, sketch, options).render()
 
 
 class _HTMLWriter:
@@ -101,6 +104,7 @@ class _HTMLWriter:
         sources: Sequence[CitedSource],
         answer_support: AnswerSupport,
         map_svg: str,
+        options: ExportOptions,
     ) -> None:
         self._document = document
         self._translate = report_translator(document.language)
@@ -109,6 +113,8 @@ class _HTMLWriter:
         for sentence in answer_support.sentences:
             self._sentences_by_passage.setdefault((sentence.evidence, sentence.passage), []).append(sentence)
         self._map_svg = map_svg
+        self._page_viewer = options.page_viewer
+        self._pages_left = self._max_pages = options.export_pages
         self._citation_counts: Counter[int] = Counter()  # how often each source was cited so far
 
     def render(self) -> str:
@@ -245,7 +251,38 @@ class _HTMLWriter:
     def _render_passages(self, source: CitedSource) -> str:
         passages = "".join(self._render_passage(source.evidence, p) for p in source.evidence.passages)
         title = f"{self._translate('cited passages')} ({len(source.evidence.passages)})"
-        return f'<details class="more"><summary>{title}</summary>{passages}</details>'
+        pages = "".join(self._render_pages(source.evidence))
+        return f'<details class="more"><summary>{title}</summary>{passages}{pages}</details>'
+
+    def _render_pages(self, evidence: Evidence) -> Iterator[str]:
+        """Show the pages of the cited passages with their words marked, as far as the limit allows."""
+        if self._page_viewer is None or self._max_pages == 0:
+            return
+        texts: dict[int, list[CitedText]] = {}
+        for passage in evidence.passages:
+            if passage.page is not None:
+                text = CitedText(passage, self._supporting_spans(evidence, passage))
+                texts.setdefault(passage.page, []).append(text)
+        for number, page_texts in sorted(texts.items()):
+            if self._pages_left == 0:
+                yield f"<p>{self._translate('pages left out', page=number, limit=self._max_pages)}</p>"
+                return
+            view = self._page_viewer(evidence, page_texts, paint_marks=True)
+            if isinstance(view, PageImage):
+                self._pages_left -= 1
+                yield self._render_page(view)
+            elif isinstance(view, MissingPage) and view.reason not in _UNREMARKABLE_REASONS:
+                reason = self._translate(f"no page.{view.reason}")
+                yield f"<p>{self._translate('page', page=number)}: {reason}</p>"
+
+    def _render_page(self, page: PageImage) -> str:
+        caption = " · ".join((self._translate("page", page=page.page), self._translate(f"page match.{page.match}")))
+        alternative = self._translate("page picture", page=page.page)
+        data = b64encode(page.data).decode()
+        return (
+            f'<figure><img class="page" alt="{escape(alternative)}" width="{page.width}" height="{page.height}" '
+            f'src="data:{IMAGE_TYPE};base64,{data}"><figcaption>{caption}</figcaption></figure>'
+        )
 
     def _render_passage(self, evidence: Evidence, passage: Passage) -> str:
         spots = self._supporting_spans(evidence, passage)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from research.citations.numbering import CitedAnswer, CitedSource
+    from research.core.page_views import PageViewer
     from research.core.records import Language
     from research.core.settings import Settings
     from research.export.report_texts import CitationFormat
@@ -23,11 +24,15 @@ class ExportOptions:
             or "footnotes"; None for the usual form, which is links in a file and numbers elsewhere.
         language: the language of column headings of database rows; None for that of the report.
         table_number: the answer table or database result to write, counted from 1; 0 for all.
+        export_pages: pages of cited documents that an HTML report shows, at most.
+        page_viewer: returns those pages; None where the library is out of reach.
     """
 
     citation_format: CitationFormat | None = None
     language: Language | None = None
     table_number: int = 0
+    export_pages: int = 0
+    page_viewer: PageViewer | None = None
 
     @classmethod
     def from_settings(cls, settings: Settings, **choices: Any) -> ExportOptions:

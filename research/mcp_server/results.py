@@ -79,8 +79,9 @@ def report_text(report: Report) -> str:
 
 
 def _export_options(table_number: int = 0) -> research.ExportOptions:
+    application = research.get_application()
     return research.ExportOptions.from_settings(
-        research.get_application().services_for().settings, table_number=table_number
+        application.services_for().settings, table_number=table_number, page_viewer=application.cited_page
     )
 
 

@@ -38,6 +38,7 @@ from research.readers.drafts import (
     too_deep_error,
     too_long_error,
 )
+from research.readers.json_records import read_json, read_json_lines
 from research.readers.markup import read_html, read_markdown, read_plain_text, web_address
 from research.readers.office_files import MAX_UNPACKED_BYTES
 from research.readers.pdf import MAX_PAGES, read_pdf
@@ -366,6 +367,8 @@ _FORMATS = {
     ".docx": FileFormat(read_docx, ParsingLimits(96, 400, 1.5, 20), ("docx",)),
     ".csv": FileFormat(read_csv),
     ".tsv": FileFormat(read_tsv),
+    ".json": FileFormat(read_json),
+    **dict.fromkeys((".jsonl", ".ndjson"), FileFormat(read_json_lines)),
     ".xlsx": FileFormat(read_xlsx, ParsingLimits(96, 150, 1.5, 15), ("openpyxl",)),
     **dict.fromkeys(PICTURE_SUFFIXES, FileFormat(read_picture, imports=("PIL.TiffImagePlugin",))),
 }

@@ -169,13 +169,3 @@ def label_cells(names: Sequence[str], row: Sequence[str]) -> str:
             name = names[index] if index < len(names) else ""
             cells.append(f"{name}: {text}" if name else text)
     return "; ".join(cells)
-
-
-def table_lines(rows: Sequence[Sequence[str]], has_header: bool) -> list[str]:
-    """Format a table as lines; without a header, two columns are read as names and values."""
-    rows = [row for row in rows if any(map(str.strip, row))]
-    if len(rows) > 1 and (has_header or max(map(len, rows)) > 2):
-        names = [one_line(name) for name in rows[0]]
-        return [label_cells(names, row) for row in rows[1:]]
-    pairs = [[text for cell in row if (text := one_line(cell, MAX_CHARACTERS))] for row in rows]
-    return [(": " if len(pair) == 2 else "; ").join(pair) for pair in pairs]

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 from urllib.parse import urlsplit
 
 from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from mdit_py_plugins.footnote import footnote_plugin
 
 from research.core.text.numbers import HAN_NUMERALS
 from research.core.text.publication_dates import parse_publication_day
 from research.core.text.sentences import unwrap_lines
-from research.core.text.tokenizer import HAN_RANGES
 from research.readers.drafts import (
     FileDraft,
     binary_file_error,
@@ -26,10 +28,10 @@ from research.readers.drafts import (
     page_limit_error,
     reject_binary,
     remove_invisible,
-    table_lines,
     title_line,
     too_deep_error,
 )
+from research.readers.html_tables import flatten_text, label_page
 from research.readers.webpages import (
     PageLimitError,
     decode_page,
@@ -37,6 +39,8 @@ from research.readers.webpages import (
     page_title,
     parse_html,
     publication_days,
+    remove_navigation,
+    text_length,
     text_pieces,
 )
 
@@ -89,12 +93,11 @@ def read_plain_text(data: bytes) -> FileDraft:
 
 # Markdown
 
-_FULL_WIDTH = f"[{HAN_RANGES}\u3000-\u303f\uff00-\uffef]"
-_SOFT_BREAK = "\x1f"  # cannot occur in the text: it was cleaned, and no entity yields it
-
-
+_HEADING_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _MAX_NESTING = 100  # nested blocks; the parser silently drops deeper ones
-_MARKDOWN_PARSER = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable(["table", "strikethrough"])
+_MARKDOWN_PARSER = (
+    MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable(["table", "strikethrough"]).use(footnote_plugin)
+)
 
 
 def _front_matter(text: str) -> tuple[dict[str, str], str]:
@@ -108,25 +111,6 @@ def _front_matter(text: str) -> tuple[dict[str, str], str]:
     return {
         key: quoted_match[2] if (quoted_match := quoted.fullmatch(value)) else value for key, value in values.items()
     }, text[match.end() :]
-
-
-def _inline_text(token: Token) -> str:
-    """Return the text of a line: links keep their text, images their description; tags go."""
-    out: list[str] = []
-    hidden = False
-    for child in token.children or []:
-        if child.type == "html_inline":
-            tag = child.content.lower()
-            if tag_match := re.match(r"</?(script|style|ruby|rb|rt|rp|rtc)\b", tag):
-                hidden = tag[1] != "/" and tag_match[1] not in ("ruby", "rb")
-            out.append("\n" if tag.startswith("<br") and not hidden else "")
-        elif child.type in ("softbreak", "hardbreak"):
-            out.append("\n" if child.type == "hardbreak" else _SOFT_BREAK)
-        elif not hidden:
-            out.append(_inline_text(child) if child.type == "image" else child.content)
-    text = "".join(out)
-    text = re.sub(f"(?<={_FULL_WIDTH}){_SOFT_BREAK}|{_SOFT_BREAK}(?={_FULL_WIDTH})", "", text)
-    return text.replace(_SOFT_BREAK, " ")
 
 
 def read_markdown(data: bytes) -> FileDraft:
@@ -144,32 +128,50 @@ def read_markdown(data: bytes) -> FileDraft:
 
 
 def _add_markdown(draft: FileDraft, markdown: str) -> None:
-    """Add the headings, paragraphs, lists and tables of Markdown to a draft."""
-    rows: list[list[str]] = []
-    open_tag = ""  # the tag that the next inline token fills
-    for token in _MARKDOWN_PARSER.parse(markdown):
-        if token.type in ("blockquote_open", "list_item_open") and token.level >= _MAX_NESTING - 1:
-            raise too_deep_error()
-        if token.type in ("heading_open", "paragraph_open", "th_open", "td_open"):
-            open_tag = token.tag
-        elif token.type == "tr_open":
-            rows.append([])
-        elif token.type == "table_close":
-            draft.add_text("\n".join(table_lines(rows, has_header=True)))
-            rows = []
-        elif token.type in ("fence", "code_block"):
-            draft.add_text(token.content)
-        elif token.type == "html_block":
-            draft.add_text(_flatten_text(_parse_page(f"<div>{token.content}</div>")))
-        elif token.type == "inline" and open_tag in ("th", "td"):
-            rows[-1].append(_inline_text(token))
-        elif token.type == "inline" and open_tag != "p":
-            text = one_line(_inline_text(token))
-            draft.add_heading(int(open_tag[1]), text)
-            if open_tag == "h1":
-                draft.title = draft.title or text
-        elif token.type == "inline":
-            draft.add_text(_inline_text(token))
+    """Add the headings, paragraphs, lists and tables of Markdown, which may have HTML in it, to a draft.
+
+    Images give their description.
+    """
+    environment: dict[str, Any] = {}
+    tokens = _MARKDOWN_PARSER.parse(markdown, environment)
+    if any(t.type in ("blockquote_open", "list_item_open") and t.level >= _MAX_NESTING - 1 for t in tokens):
+        raise too_deep_error()
+    page = _MARKDOWN_PARSER.renderer.render(tokens, _MARKDOWN_PARSER.options, environment)
+    try:
+        root = _parse_page(f"<div>{page}</div>")
+    except etree.ParserError:
+        return
+    for image in [*root.iter("img")]:
+        image.tail = (image.get("alt") or "") + (image.tail or "")
+        image.drop_tree()
+    _move_notes(root)
+    label_page(root)
+    _add_page_text(draft, root)
+    top = next((element for element in root.iter("h1") if flatten_text(element).strip()), None)
+    if top is not None:
+        draft.title = draft.title or one_line(flatten_text(top))
+
+
+def _move_notes(root: Any) -> None:
+    """Put each footnote after the paragraph, list item or table of its first mark, to be read together with it."""
+    for note in reversed(root.xpath("//section[@class='footnotes']/ol/li")):  # keeps the order of several
+        number = (note.get("id") or "").removeprefix("fn")
+        mark = next(iter(root.xpath("//a[@data-note=$number]", number=number)), None)
+        note.tag = "div"
+        first = note[0] if len(note) else note
+        first.text = f"[{number}] {first.text or ''}"
+        if mark is not None:
+            next(mark.iterancestors("p", "li", "table", *_HEADING_TAGS), mark).addnext(note)
+
+
+def _render_note_mark(renderer: Any, tokens: Sequence[Token], index: int, *_: Any) -> str:
+    """Render the mark of a footnote as [n], with an anchor by which `_move_notes` finds it."""
+    number = tokens[index].meta["id"] + 1
+    return f' [{number}]<a data-note="{number}"></a>'
+
+
+_MARKDOWN_PARSER.add_render_rule("footnote_ref", _render_note_mark)
+_MARKDOWN_PARSER.add_render_rule("footnote_anchor", lambda *_: "")
 
 
 # HTML
@@ -191,8 +193,24 @@ def _parse_page(text: str) -> Any:
         raise page_limit_error(error) from None
 
 
-def _flatten_text(root: Any) -> str:
-    return "\n".join(line.strip() for line in "".join(text_pieces(root)).split("\n"))
+def _add_page_text(draft: FileDraft, root: Any) -> None:
+    """Add all visible text of a page to a draft, with its headings."""
+    pieces: list[str] = []
+
+    def add_pieces() -> None:
+        draft.add_text("\n".join(line.strip() for line in "".join(pieces).split("\n")))
+        pieces.clear()
+
+    for piece in text_pieces(root, (*_HEADING_TAGS, "pre")):
+        if isinstance(piece, str):
+            pieces.append(piece)
+            continue
+        add_pieces()
+        if piece.tag == "pre":
+            draft.add_text(piece.text_content())
+        else:
+            draft.add_heading(int(piece.tag[1]), flatten_text(piece))
+    add_pieces()
 
 
 def _page_metadata(root: Any) -> FileDraft:
@@ -216,19 +234,16 @@ def _add_main_text(draft: FileDraft, element: Any) -> None:
     for child in element:
         if child.tag == "head":
             level = (child.get("rend") or "h2")[1:]
-            draft.add_heading(int(level) if level.isdigit() else 2, _flatten_text(child))
-        elif child.tag == "table":
-            rows = [child_row.findall("cell") for child_row in child.iter("row")]
-            has_header = bool(rows) and all(cell.get("role") == "head" for cell in rows[0])
-            cells = [[_flatten_text(cell) for cell in row] for row in rows]
-            draft.add_text("\n".join(table_lines(cells, has_header=has_header)))
+            draft.add_heading(int(level) if level.isdigit() else 2, flatten_text(child))
         elif child.find(".//head") is not None or child.find(".//table") is not None:
             _add_main_text(draft, child)
         else:
-            draft.add_text(_flatten_text(child))
+            draft.add_text(flatten_text(child))
         draft.add_text(child.tail or "")
 
 
+MAX_SHORT_PAGE_CHARS = 3_000
+MIN_MAIN_TEXT_SHARE = 0.98  # of a short page; the search for the main text may leave out its lists and tables
 MIN_MAIN_TEXT_CHARS = 30  # below, the library takes all text of a page in one line
 
 
@@ -255,12 +270,35 @@ def read_html(data: bytes, *, all_text: bool = False) -> FileDraft:
         return FileDraft()
     draft = _page_metadata(root)
     if not all_text and not is_dense(root, len(text)):
+        whole_page = _short_page(root)
+        label_page(root)
         _extract_main_text(draft, root)
+        if whole_page is not None and _length(draft) < MIN_MAIN_TEXT_SHARE * text_length(whole_page):
+            draft.blocks.clear()
+            _add_page_text(draft, whole_page)
+    else:
+        label_page(root)
     if not any(not piece.is_heading for piece in draft.blocks):
         draft.blocks.clear()
-        draft.add_text("".join(_flatten_text(body) for body in root.iter("body")))
+        for body in root.iter("body"):
+            _add_page_text(draft, body)
     _remove_title_heading(draft)
     return draft
+
+
+def _short_page(root: Any) -> Any:
+    """Return the body of a page without its navigation if it is short, else None."""
+    body = root.find("body")
+    if body is None or text_length(body) > MAX_SHORT_PAGE_CHARS * 2:
+        return None
+    body = deepcopy(body)
+    remove_navigation(body)
+    label_page(body)
+    return body if text_length(body) <= MAX_SHORT_PAGE_CHARS else None
+
+
+def _length(draft: FileDraft) -> int:
+    return sum(len("".join(block.text.split())) for block in draft.blocks)
 
 
 def _remove_title_heading(draft: FileDraft) -> None:

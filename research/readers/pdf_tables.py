@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from research.readers.drafts import label_cells, one_line, table_lines
 from research.readers.pdf_lines import Row, make_row
 from research.readers.pdf_paragraphs import join_line
 from research.readers.pdf_words import Word, shown_box
 from research.readers.table_layout import Headings, find_headings, join_headings
+from research.readers.table_text import row_lines, table_lines
 
 if TYPE_CHECKING:
     import pypdfium2
@@ -160,16 +160,11 @@ class TableFormatter:
         if goes_on and self._heading_rows:
             repeated = len(self._heading_rows)
             body = cells[repeated:] if [*map(list, cells[:repeated])] == [*map(list, self._heading_rows)] else cells
-            names = _heading_names(self._heading_rows)
-            return [line for row in body if (line := label_cells(names, row))]
+            return [*row_lines(join_headings(self._heading_rows, Headings(1, repeated)), body)]
         headings = find_headings(cells)
-        self._heading_rows = [*cells[headings.first - 1 : headings.last]] if headings.height else []
-        if not headings.height or (len(strips) == 1 and not _has_figures(cells)):
-            self._heading_rows = [*cells[:1]] if len(strips) > 1 else []
-            return table_lines(cells, has_header=False)
-        above = [label_cells((), row) for row in cells[: headings.first - 1]]
-        names = _heading_names(self._heading_rows)
-        return [line for line in (*above, *(label_cells(names, row) for row in cells[headings.last :])) if line]
+        has_names = headings.height > 0 and len(strips) > 1  # two columns may be names and values
+        self._heading_rows = [*cells[headings.first - 1 : headings.last]] if has_names else []
+        return table_lines(cells)
 
     def end(self) -> None:
         """Note that other text follows, so that the next table is another one."""
@@ -180,11 +175,3 @@ class TableFormatter:
         return len(strips) == len(self._strips) and all(
             min(one.x1, other.x1) > max(one.x0, other.x0) for one, other in zip(strips, self._strips, strict=True)
         )
-
-
-def _heading_names(rows: Sequence[Sequence[str]]) -> list[str]:
-    return [one_line(name) for name in join_headings(rows, Headings(1, len(rows)))]
-
-
-def _has_figures(cells: Sequence[Sequence[str]]) -> bool:
-    return any(char.isdigit() for row in cells[1:] for cell in row[1:] for char in cell[:1])

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import io
+import math
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from research.readers.drafts import FileDraft, UnreadableFileError
 from research.readers.pdf import MAX_PAGES
 
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
 MAX_MEGAPIXELS = 100
 PICTURE_FORMATS = ("PNG", "JPEG", "WEBP", "TIFF")  # names in Pillow
+
+
+class ImageTooLargeError(Exception):
+    """An image has more pixels than the limit."""
 
 
 def read_picture(data: bytes) -> FileDraft:
@@ -31,3 +40,32 @@ def read_picture(data: bytes) -> FileDraft:
         detail = f"The file has more than {MAX_PAGES:,} pictures. Split it."
         raise UnreadableFileError("too large", detail, "pages")
     return FileDraft(picture_pages=dict.fromkeys(range(1, count + 1), ""))
+
+
+def draw_picture(data: bytes, number: int, max_pixels: int) -> Picture:
+    """Return a frame of an image file, counted from 1, upright, without transparency, of at most `max_pixels`.
+
+    Raises:
+        ImageTooLargeError: the frame has more than `MAX_MEGAPIXELS`.
+        EOFError: there is no such frame.
+    """
+    from PIL import Image, ImageOps
+
+    try:
+        opened = Image.open(io.BytesIO(data), formats=PICTURE_FORMATS)
+    except Image.DecompressionBombError as error:
+        raise ImageTooLargeError from error
+    with opened as file:
+        file.seek(number - 1)
+        wide, high = file.size
+        if wide * high > MAX_MEGAPIXELS * 1_000_000:
+            raise ImageTooLargeError
+        scale = math.sqrt(max_pixels / (wide * high))
+        if scale < 1:
+            file.thumbnail((max(1, int(wide * scale)), max(1, int(high * scale))))
+        picture = ImageOps.exif_transpose(file)
+        if picture.has_transparency_data:  # transparent pixels become white
+            picture = picture.convert("RGBA")
+            paper = Image.new("RGBA", picture.size, "white")
+            picture = Image.alpha_composite(paper, picture)
+        return picture.convert("RGB")

@@ -12,12 +12,14 @@ from pathlib import Path
 from research.core.sql_quoting import quote_literal
 from research.readers.column_formats import ColumnFormat, detect_format
 from research.readers.delimited_text import find_file_encoding, read_first_rows
+from research.readers.nested_columns import flat_expression
 from research.readers.table_layout import Headings, find_headings, join_headings
 from research.readers.table_records import (
     MAX_COLUMNS,
     MAX_ROWS,
     SAMPLE_ROWS,
-    WORKBOOK_SUFFIXES,
+    SHEET_SUFFIXES,
+    TYPED_SUFFIXES,
     Correction,
     FileColumn,
     FileColumnType,
@@ -31,7 +33,6 @@ from research.readers.table_sources import (
     SchemaMismatchError,
     open_engine,
     read_sheets,
-    source_expression,
 )
 
 PREVIEW_ROWS = 5  # rows in the sample of a table
@@ -50,7 +51,7 @@ def detect_tables_of_kind(path: Path, kind: str, file: str, corrections: Mapping
         UnreadableTableError: there are none, or they are too large.
     """
     tables: list[FileTable] = []
-    if kind in WORKBOOK_SUFFIXES:
+    if kind in SHEET_SUFFIXES:
         for sheet, rows in read_sheets(path, file):
             first_rows = [row for row, _ in zip(rows, range(SAMPLE_ROWS), strict=False)]
             if any(any(row) for row in first_rows):
@@ -61,7 +62,7 @@ def detect_tables_of_kind(path: Path, kind: str, file: str, corrections: Mapping
                 tables.append(table)
         if not tables:
             raise UnreadableTableError("empty", file)
-    elif kind in (".parquet", ".jsonl", ".ndjson"):
+    elif kind in TYPED_SUFFIXES:
         tables.append(_describe_typed_file(path, kind, file, corrections.get("")))
     else:
         correction = corrections.get("", Correction())
@@ -148,8 +149,9 @@ def _describe_typed_file(path: Path, kind: str, file: str, correction: Correctio
     try:
         table = _describe_sample(path, kind, file, correction, JSON_SAMPLE_ROWS)
         if kind != ".parquet":
+            source = flat_expression(path, file, kind)
             with open_engine(path, file) as raw:
-                raw.execute(f"select count(COLUMNS(*)) from {source_expression(path, kind)}").fetchall()
+                raw.execute(f"select count(COLUMNS(*)) from {source}").fetchall()
         return table
     except SchemaMismatchError:
         return _describe_sample(path, kind, file, correction, -1)
@@ -157,8 +159,8 @@ def _describe_typed_file(path: Path, kind: str, file: str, correction: Correctio
 
 def _describe_sample(path: Path, kind: str, file: str, correction: Correction | None, sample_size: int) -> FileTable:
     """Detect the table of a typed file from `sample_size` JSON lines; -1 means all lines."""
+    source = flat_expression(path, file, kind, sample_size)
     with open_engine(path, file) as raw:
-        source = source_expression(path, kind, sample_size)
         if kind == ".parquet":
             path_literal = quote_literal(str(path.absolute()))
             (rows,) = raw.execute(f"select sum(num_rows) from parquet_file_metadata({path_literal})").fetchone() or (0,)
@@ -166,7 +168,7 @@ def _describe_sample(path: Path, kind: str, file: str, correction: Correction | 
                 raise UnreadableTableError("rows", file)
         described = raw.execute(f"describe select * from {source}").fetchall()
         rows = raw.execute(f"select * from {source} limit {PREVIEW_ROWS}").fetchall()
-    if not described:
+    if not described or (kind == ".json" and not rows):
         raise UnreadableTableError("empty", file)
     if len(described) > MAX_COLUMNS:
         raise UnreadableTableError("columns", file)

@@ -1,4 +1,4 @@
-"""Conversion of table files to a DuckDB database: CSV, TSV, Excel, Parquet and JSON lines.
+"""Conversion of table files to a DuckDB database: CSV, TSV, Excel, Parquet, JSON, JSON lines, and the tables of web pages and Word files.
 
 Two steps allow corrections in between: `detect_tables` detects tables, columns and types,
 `load_tables` writes them. No value is dropped: a column with a value of another type, such as a
@@ -23,6 +23,7 @@ from research.readers.pool import MB, ParserError, ParserPool, ResourceLimits
 from research.readers.table_detection import detect_tables_of_kind
 from research.readers.table_loading import write_table
 from research.readers.table_records import (
+    DOCUMENT_SUFFIXES,
     MAX_NAME_CHARS,
     TABLE_SUFFIXES,
     WORKBOOK_SUFFIXES,
@@ -37,7 +38,7 @@ MAX_FILE_BYTES = 1_073_741_824
 MAX_UNPACKED_BYTES = 2 * MAX_FILE_BYTES  # of an uncompressed Excel file
 MAX_ENGINE_MB = 1_500  # of DuckDB and its input
 COST_PER_COLUMN = (1.0, 0.02)  # MB and seconds of processor time per column written
-_BASE_MEMORY_MB = {".parquet": 512, ".jsonl": 320, ".ndjson": 320}  # others need less
+_BASE_MEMORY_MB = {".parquet": 512, ".json": 320, ".jsonl": 320, ".ndjson": 320}  # others need less
 MAX_PROCESSOR_SECONDS = 7_200.0  # for files of any size
 MAX_WAIT_SECONDS = 300.0  # that a file waits for a free process
 _PARSER_POOL = ParserPool(3, "research.readers.table_files")
@@ -123,6 +124,9 @@ def _resource_limits(path: Path, kind: str, file: str, columns: int = 0, target:
         )
         memory_mb = 160 + unpacked_mb * (40 if kind == ".xls" else 8)
         seconds_per_mb = 10.0 if kind == ".xls" else 1.0
+    elif kind in DOCUMENT_SUFFIXES:
+        memory_mb = 224 + 400 * size_mb
+        seconds_per_mb = 20.0
     else:
         base_mb = _BASE_MEMORY_MB.get(kind, 128)
         memory_mb = min(MAX_ENGINE_MB, base_mb + 20 * size_mb)

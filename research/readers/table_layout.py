@@ -96,6 +96,8 @@ def find_headings(rows: Iterable[Sequence[str]]) -> Headings:
     body = [row for row in first_rows[start + 1 :] if any(row)]
     if len(body) > 1 and _groups_columns(first_rows[start], first_rows[start + 1], body[1:]):
         return Headings(start + 1, 2)
+    if start and filled[start - 1] > 1 and _groups_columns(first_rows[start - 1], first_rows[start], body):
+        return Headings(start, 2)
     if _is_heading(first_rows[start], body):
         return Headings(start + 1, 1)
     body = [first_rows[start], *body]
@@ -107,14 +109,14 @@ def find_headings(rows: Iterable[Sequence[str]]) -> Headings:
 
 
 def join_headings(rows: Sequence[Sequence[str]], headings: Headings) -> list[str]:
-    """Return the headings of the columns: those of two rows joined, as in 第一季度数量 or "Q1 units"."""
+    """Return the headings of the columns: those of several rows joined, as in 第一季度数量 or "Q1 units"."""
     if not headings.height:
         return []
-    lower = list(rows[headings.last - 1])
-    if headings.height == 1:
-        return lower
-    upper = _fill_groups(rows[headings.first - 1], lower)
-    return [_join_pair(above.strip(), below.strip()) for above, below in zip(upper, lower, strict=True)]
+    names = list(rows[headings.last - 1])
+    for upper in reversed(rows[headings.first - 1 : headings.last - 1]):
+        pairs = zip(_fill_groups(upper, names), names, strict=True)
+        names = [_join_pair(above.strip(), below.strip()) for above, below in pairs]
+    return names
 
 
 def _join_pair(above: str, below: str) -> str:
@@ -151,7 +153,9 @@ def _groups_columns(upper: Sequence[str], lower: Sequence[str], body: Sequence[S
         has_groups
         and repeats
         and len(set(pairs)) == len(pairs)
-        and _stands_above_figures([above or below for above, below in pairs], body)
+        and _stands_above_figures(
+            [above if below in ("", above) or not _FIGURE.fullmatch(above) else below for above, below in pairs], body
+        )
     )
 
 
@@ -168,6 +172,11 @@ def _is_heading(row: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     columns = [index for index, cell in enumerate(row) if _PERIOD.fullmatch(cell)]
     below = [cells[index] for cells in body for index in columns if index < len(cells) and cells[index]]
     return bool(below) and sum(bool(_PERIOD.fullmatch(cell)) for cell in below) <= len(below) / 10
+
+
+def is_figure(text: str) -> bool:
+    """Return True if a cell holds a number, with its sign or unit, or a year, month or day."""
+    return bool(_FIGURE.fullmatch(text.strip()) or _PERIOD.fullmatch(text.strip()))
 
 
 def _stands_above_figures(row: Sequence[str], body: Sequence[Sequence[str]]) -> bool:

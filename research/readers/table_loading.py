@@ -19,8 +19,16 @@ import duckdb
 from research.core.sql_quoting import quote_identifier, quote_literal
 from research.readers.column_formats import ColumnFormat, convert
 from research.readers.delimited_text import MAX_LINE_CHARS, read_rows
-from research.readers.table_records import MAX_ROWS, WORKBOOK_SUFFIXES, FileColumnType, FileTable, UnreadableTableError
-from research.readers.table_sources import SchemaMismatchError, open_engine, read_sheets, source_expression
+from research.readers.nested_columns import flat_expression
+from research.readers.table_records import (
+    MAX_ROWS,
+    SHEET_SUFFIXES,
+    TYPED_SUFFIXES,
+    FileColumnType,
+    FileTable,
+    UnreadableTableError,
+)
+from research.readers.table_sources import SchemaMismatchError, open_engine, read_sheets
 from research.readers.total_rows import MAX_SET_ASIDE, TOTAL_HINT, RowKind, RowSorter, SetAsideRow, make_set_aside
 from research.readers.worker import ProgressCallback
 
@@ -43,15 +51,15 @@ def write_table(path: Path, table: FileTable, target: Path, report_progress: Pro
         UnreadableTableError: the file is broken, or has too many rows.
     """
     kind = Path(table.file).suffix.lower()
-    if kind in (".parquet", ".jsonl", ".ndjson"):
+    if kind in TYPED_SUFFIXES:
         create = partial(
             _create_table, path, table=table, target=target, report_progress=report_progress, has_own_types=True
         )
         try:
-            return create(source_expression(path, kind))
+            return create(flat_expression(path, table.file, kind))
         except SchemaMismatchError:
-            return create(source_expression(path, kind, -1))
-    if kind not in WORKBOOK_SUFFIXES and table.encoding == "utf-8-sig" and _is_plain(path, table):
+            return create(flat_expression(path, table.file, kind, -1))
+    if kind not in SHEET_SUFFIXES and table.encoding == "utf-8-sig" and _is_plain(path, table):
         try:
             return _create_table(path, _csv_expression(path, table, table.delimiter), table, target, report_progress)
         except UnreadableTableError as error:
@@ -94,7 +102,7 @@ def _csv_expression(path: Path, table: FileTable, delimiter: str) -> str:
 
 def _read_table_rows(path: Path, table: FileTable) -> Iterator[list[str]]:
     """Yield all rows of a table's file or sheet, the headings included."""
-    if Path(table.file).suffix.lower() not in WORKBOOK_SUFFIXES:
+    if Path(table.file).suffix.lower() not in SHEET_SUFFIXES:
         yield from read_rows(path, table.encoding, table.delimiter, table.file)
         return
     for name, rows in read_sheets(path, table.file):
@@ -163,7 +171,7 @@ def _value_expression(column_index: int, kind: FileColumnType) -> str:
     """Return the SQL that converts a text column to a type, or fails."""
     text = f"nullif(trim(c{column_index}), '')"
     if kind == "text":
-        return f"nullif(c{column_index}, '')"
+        return f"nullif(replace(c{column_index}, e'\\r\\n', e'\\n'), '')"
     if kind == "integer":  # DuckDB would round 1.5
         return f"CAST(CASE WHEN contains(c{column_index}, '.') OR contains(c{column_index}, 'e') OR contains(c{column_index}, 'E') THEN c{column_index} || '!' ELSE {text} END AS BIGINT)"
     if kind in ("date", "datetime"):

@@ -25,8 +25,26 @@ MAX_ROWS = 20_000_000  # per table
 MAX_COLUMNS = 500
 SAMPLE_ROWS = 2_000  # rows from which types are inferred
 MAX_NAME_CHARS = 60
-TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".xlsb", ".ods", ".parquet", ".jsonl", ".ndjson")
+TABLE_SUFFIXES = (
+    ".csv",
+    ".tsv",
+    ".txt",
+    ".xlsx",
+    ".xls",
+    ".xlsb",
+    ".ods",
+    ".parquet",
+    ".json",
+    ".jsonl",
+    ".ndjson",
+    ".html",
+    ".htm",
+    ".docx",
+)
+TYPED_SUFFIXES = (".parquet", ".json", ".jsonl", ".ndjson")
 WORKBOOK_SUFFIXES = (".xlsx", ".xls", ".xlsb", ".ods")
+DOCUMENT_SUFFIXES = (".html", ".htm", ".docx")
+SHEET_SUFFIXES = (*WORKBOOK_SUFFIXES, *DOCUMENT_SUFFIXES)  # with several tables, each called a sheet
 
 
 _REASON_MESSAGES = {

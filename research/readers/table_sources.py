@@ -14,16 +14,22 @@ from python_calamine import CalamineWorkbook, SheetTypeEnum
 
 from research.core.sql_quoting import quote_literal
 from research.readers.duckdb_config import ENGINE_CONFIG
-from research.readers.table_records import UnreadableTableError
+from research.readers.table_records import DOCUMENT_SUFFIXES, UnreadableTableError
 
 MAX_SHEETS = 50
+MAX_JSON_LINE_BYTES = 16_777_216
 JSON_SAMPLE_ROWS = 20_000  # JSON lines from which columns are detected
 
 
 def read_sheets(path: Path, file: str) -> Iterator[tuple[str, Iterator[list[str]]]]:
     """Yield the sheets of an Excel file with their rows as texts; formulas give their stored
-    values.
+    values. The tables of a document are its sheets.
     """
+    if Path(file).suffix.lower() in DOCUMENT_SUFFIXES:
+        from research.readers.document_tables import read_document_tables
+
+        yield from ((table.name, iter(table.rows)) for table in read_document_tables(path, file)[:MAX_SHEETS])
+        return
     try:
         book = CalamineWorkbook.from_path(str(path))
         for metadata in book.sheets_metadata[:MAX_SHEETS]:
@@ -95,12 +101,15 @@ class SchemaMismatchError(Exception):
 
 
 def source_expression(path: Path, kind: str, sample_size: int = JSON_SAMPLE_ROWS) -> str:
-    """Return the SQL that reads a Parquet file, or JSON lines with the columns of the first
+    """Return the SQL that reads a Parquet file, a JSON document, or JSON lines with the columns of the first
     `sample_size` lines; -1 means all lines."""
     path_literal = quote_literal(str(path.absolute()))
     if kind == ".parquet":
         return f"read_parquet({path_literal})"
-    return f"read_json({path_literal}, format = 'newline_delimited', maximum_object_size = 16777216, sample_size = {sample_size})"
+    if kind == ".json":
+        size = max(MAX_JSON_LINE_BYTES, path.stat().st_size + 1)  # the document may be one object
+        return f"read_json({path_literal}, format = 'auto', maximum_object_size = {size}, sample_size = -1)"
+    return f"read_json({path_literal}, format = 'newline_delimited', maximum_object_size = {MAX_JSON_LINE_BYTES}, sample_size = {sample_size})"
 
 
 @contextmanager

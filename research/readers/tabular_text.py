@@ -21,6 +21,7 @@ from research.readers.drafts import (
 )
 from research.readers.office_files import check_container
 from research.readers.table_layout import LAYOUT_ROWS, find_delimiter, find_headings, join_headings
+from research.readers.table_text import row_lines, title_lines
 
 MAX_ROWS = 100_000
 MAX_CELLS = 10_000_000  # spanned by a spreadsheet, including blank cells
@@ -28,32 +29,37 @@ ROWS_PER_SECTION = 50
 
 
 def _add_rows(draft: FileDraft, rows: Iterable[Sequence[str]], path: tuple[str, ...] = ()) -> None:
-    """Add the rows of a table under a heading path, in sections of `ROWS_PER_SECTION`, labelled
-    with their columns."""
+    """Add the rows of a table under a heading path, labelled with their columns."""
     rows = iter(rows)
     first_rows = list(islice(rows, LAYOUT_ROWS))
     headings = find_headings(first_rows)
-    for row in first_rows[: max(0, headings.first - 1)]:  # a title or a remark above the table
-        if line := label_cells((), row):
-            draft.blocks.append(TextBlock(line, path))
+    draft.blocks += [TextBlock(line, path) for line in title_lines(first_rows, headings)]
     header = join_headings(first_rows, headings)
-    names = [one_line(name) for name in header]
-    rows = chain(first_rows[headings.last :], rows)
-    lines: list[str] = []
+    count = add_lines(draft, row_lines(header, chain(first_rows[headings.last :], rows)), path)
+    if header and not count:
+        draft.blocks.append(TextBlock(label_cells((), header), path))
+
+
+def add_lines(draft: FileDraft, lines: Iterable[str], path: tuple[str, ...] = ()) -> int:
+    """Add the lines of a table under a heading path, in sections of `ROWS_PER_SECTION`, and return their number.
+
+    Raises:
+        UnreadableFileError: there are too many.
+    """
+    kept: list[str] = []
     size = 0
-    for row in (row for row in rows if any(map(str.strip, row))):
-        lines.append(label_cells(names, row))
-        size += len(lines[-1])
+    for line in lines:
+        kept.append(line)
+        size += len(line)
         if size > MAX_CHARACTERS:
             raise too_long_error()
-        if len(lines) > MAX_ROWS:
+        if len(kept) > MAX_ROWS:
             detail = f"The table has more than {MAX_ROWS:,} rows; split it."
             raise UnreadableFileError("too large", detail, "rows")
-    for start in range(0, len(lines), ROWS_PER_SECTION):
-        part = lines[start : start + ROWS_PER_SECTION]
+    for start in range(0, len(kept), ROWS_PER_SECTION):
+        part = kept[start : start + ROWS_PER_SECTION]
         draft.blocks.append(TextBlock("\n".join(part), (*path, f"{start + 1}–{start + len(part)}")))
-    if header and not lines:
-        draft.blocks.append(TextBlock(label_cells((), header), path))
+    return len(kept)
 
 
 def read_csv(data: bytes, suffix: str = ".csv") -> FileDraft:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import date
 from itertools import chain
 from typing import Any, Literal
@@ -88,9 +88,34 @@ def parse_html(text: str, *, require_complete: bool = False) -> Any:
     root = lxml.html.document_fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text), parser=parser)
     if require_complete and any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
         raise RecursionError("the page is nested too deep")
+    _remove_hidden(root)
     _remove_ruby_readings(root)
     flatten_scripts(root)
     return root
+
+
+_HIDING_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
+
+
+def _remove_hidden(root: Any) -> None:
+    """Remove text that a page hides from its readers; metadata among it stays.
+
+    What is hidden from screen readers alone repeats other text, as formulas do, unless it is most of the page.
+    """
+    total = len(root.text_content())
+    for element in [*root.iter("*")]:
+        is_hidden = element.get("hidden", "until-found").lower() != "until-found"
+        is_hidden = is_hidden or bool(_HIDING_STYLE.search(element.get("style") or ""))
+        if not is_hidden and (element.get("aria-hidden") or "").lower() == "true":
+            is_hidden = 2 * len(element.text_content()) < total
+        if is_hidden and element.tag not in ("html", "body"):
+            metadata = [*element.iterdescendants("meta", "script")]
+            for child in list(element):
+                element.remove(child)
+            element.text = None
+            for entry in metadata:
+                entry.tail = None
+                element.append(entry)
 
 
 def _remove_ruby_readings(root: Any) -> None:
@@ -193,22 +218,28 @@ _SKIPPED_TAGS = {
     "textarea", "title",
 }  # fmt: skip
 _BLOCK_TAGS = (
-    "address article aside blockquote body br caption dd div dl dt fieldset figcaption figure "
-    "footer form h1 h2 h3 h4 h5 h6 head header hr item lb li list main ol p pre quote row section table "
-    "tr ul"
+    "address article aside blockquote body br caption dd details div dl dt fieldset figcaption figure "
+    "footer form h1 h2 h3 h4 h5 h6 head header hr item lb legend li list main menu ol p pre quote row section "
+    "summary table tr ul"
 )
 _BLOCK_ELEMENTS = frozenset(_BLOCK_TAGS.split())
 _CELL_ELEMENTS = frozenset({"cell", "td", "th"})
 _WIDE_CHARACTER_PATTERN = re.compile(f"[{HAN_RANGES}\u3001-\u303f\uff00-\uffef]")
 
 
-def text_pieces(root: Any) -> Iterator[str]:
-    """Yield the visible text below an element, with line breaks around blocks."""
+def text_pieces(root: Any, whole_tags: Collection[str] = ()) -> Iterator[Any]:
+    """Yield the visible text below an element, with line breaks around blocks.
+
+    An element with one of `whole_tags` is yielded itself instead of its text.
+    """
     walker = etree.iterwalk(root, events=("start", "end"))
     for event, node in walker:
         separator = "\n" if node.tag in _BLOCK_ELEMENTS else "\t" if node.tag in _CELL_ELEMENTS else ""
         yield separator
         if event == "start" and node.tag in _SKIPPED_TAGS:
+            walker.skip_subtree()
+        elif event == "start" and node.tag in whole_tags:
+            yield node
             walker.skip_subtree()
         elif event == "start":
             yield _collapse_line_breaks(node, node.text)
@@ -234,6 +265,46 @@ def _white_space_replacement(run: re.Match[str]) -> str:
 _SPACE_BESIDE_WIDE_PATTERN = re.compile(
     rf"\s+(?={_WIDE_CHARACTER_PATTERN.pattern})|(?<={_WIDE_CHARACTER_PATTERN.pattern})\s+"
 )
+
+
+# Navigation
+
+_NAVIGATION = (
+    "self::nav or self::footer or self::aside or self::header[not(ancestor::article or ancestor::main)]"
+    " or @role='navigation' or @role='banner' or @role='contentinfo' or @role='complementary' or @role='search'"
+)
+_NAVIGATION_NAMES = re.compile(
+    r"(?:^|[\s_-])(?:nav(?:bar|igation)?|top-?nav|menu|footer?|breadcrumbs?|crumbs?|sidebar|copyright|cookies?|banner)(?:$|[\s_-])",
+    re.IGNORECASE,
+)
+MIN_MENU_LINKS = 2
+MIN_MENU_SHARE = 0.8  # of the text of an element, which its links hold
+_MENU_ELEMENTS = ("div", "ul", "ol", "p", "section", "table", "td", "dl", "center")
+
+
+def remove_navigation(root: Any) -> None:
+    """Remove the parts of a page that serve to find others, by their elements, names or share of links."""
+    for element in root.xpath(f"//*[{_NAVIGATION}]"):
+        _drop(element)
+    for element in [*root.iter(*_MENU_ELEMENTS)]:
+        if _NAVIGATION_NAMES.search(f"{element.get('class', '')} {element.get('id', '')}"):
+            _drop(element)
+            continue
+        links = [link for link in element.iter("a") if link.text_content().strip()]
+        link_length = sum(text_length(link) for link in links)
+        if len(links) >= MIN_MENU_LINKS and link_length >= MIN_MENU_SHARE * text_length(element):
+            _drop(element)
+
+
+def _drop(element: Any) -> None:
+    """Remove an element, but not the text after it."""
+    if element.getparent() is not None:
+        element.drop_tree()
+
+
+def text_length(root: Any) -> int:
+    """Return the number of visible characters below an element, without white space."""
+    return sum(len("".join(piece.split())) for piece in text_pieces(root))
 
 
 # Metadata

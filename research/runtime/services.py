@@ -108,7 +108,11 @@ class Services:
             register_tool_servers(settings)
         self.traces = default_services.traces if default_services else TraceExporter(settings.traces_url)
         self.settings = settings
-        self.library = default_services.library if default_services else Library(settings.data_dir / "library.db")
+        self.library = (
+            default_services.library
+            if default_services
+            else Library(settings.data_dir / "library.db", max_original_bytes=settings.original_megabytes * 1024**2)
+        )
         self.clients = ModelClients(settings, default_services.clients if default_services else None)
         model_reasoner = self._model_reasoner = ModelReasoner(self.clients, utc_now)
         self.models = model_reasoner if has_usable_model(settings) else None

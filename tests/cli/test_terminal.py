@@ -26,6 +26,7 @@ from research.core.events import Event, ThinkingUnsupported, parse_event
 from tests.servers.gemini import MODELS as GEMINI_MODELS
 from tests.servers.gemini import FakeGemini
 from tests.servers.openai import FakeOpenAI
+from tests.sources.library.test_documents import make_pdf
 from tests.terminal import ROOT, command, environment, process, terminal
 
 ENGLISH = "When was the Summer Palace built?"
@@ -164,6 +165,17 @@ def test_the_report_can_go_to_a_file_whose_suffix_chooses_the_format(folder: Pat
         assert json.loads(text)["question"] == ENGLISH
     else:
         assert text.startswith(f"# {ENGLISH}\n")
+
+
+def test_a_report_in_html_shows_pages_of_cited_pdf_files_as_it_is_asked_to(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "tower.pdf"
+    file.write_bytes(make_pdf(["The Aldergate lighthouse is 41 metres tall."]))
+    assert terminal(folder, "library", "add", str(file)).returncode == ANSWERED
+    for args, count in (((), 0), (("--pages", "3"), 1), (("--pages=0",), 0)):
+        done = terminal(folder, "How tall is the Aldergate lighthouse?", *args, "-o", str(tmp_path / "a.html"))
+        assert done.returncode == ANSWERED
+        assert (tmp_path / "a.html").read_text(encoding="utf-8").count('<img class="page"') == count
+    assert "is not a whole number from 0 to 100" in terminal(folder, "x", "--pages", "many").stderr
 
 
 @pytest.mark.parametrize(

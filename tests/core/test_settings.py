@@ -50,6 +50,8 @@ NUMBERS: dict[str, tuple[str, float, str, float]] = {
     "SIGHTLINE_SEARCH_DELAY": ("search_delay", 0.0, "0.25", 0.25),
     "SIGHTLINE_CACHE_HOURS": ("cache_hours", 1.0, "0.5", 0.5),
     "SIGHTLINE_PASSAGES_PER_SEARCH": ("passages_per_search", 8, "12", 12),
+    "SIGHTLINE_ORIGINAL_MB": ("original_megabytes", 50, "5", 5),
+    "SIGHTLINE_EXPORT_PAGES": ("export_pages", 0, "20", 20),
     "OLLAMA_CONTEXT_LENGTH": ("ollama_context", 32_768, "8192", 8_192),
     "SIGHTLINE_MODEL_TIMEOUT": ("model_timeout", 60.0, "0.5", 0.5),
     "SIGHTLINE_MODEL_ATTEMPTS": ("model_attempts", 2, "4", 4),

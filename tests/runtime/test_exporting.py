@@ -15,6 +15,7 @@ from research.accounts.data_export import remove_secrets
 from research.sources.database.shipped_database import ensure_shipped_database
 from tests.fakes import until
 from tests.runtime.test_wiping import ANN, BOB, OTHER, SECRET, put
+from tests.sources.library.test_documents import make_pdf
 
 KEY = "sk-sentinel-0123456789abcdef"
 
@@ -87,7 +88,19 @@ def test_the_own_documents_are_in_it_where_they_are_wanted(desk: Path) -> None:
     assert SECRET in files["library/00001.txt"]
     (listed,) = json.loads(files["library/index.json"])
     assert listed["file"] == "library/00001.txt"
+    assert "original" not in listed
     assert [name for name in read(made(ANN)) if name.startswith("library/")] == []
+
+
+def test_the_originals_that_the_library_keeps_are_in_it(desk: Path) -> None:
+    data = make_pdf([f"{SECRET} is open."])
+    list(get_application().library.add_files([("../own.PDF", data)]))
+    path = made(ANN, library=True).path
+    assert path is not None
+    with ZipFile(path) as archive:
+        (listed,) = json.loads(archive.read("library/index.json"))
+        assert listed["original"] == "library/00001-original.pdf"
+        assert archive.read(listed["original"]) == data
 
 
 def test_no_key_is_in_it(desk: Path) -> None:

@@ -64,6 +64,44 @@ const markId = (prefix, sentence) => `${prefix}-mark-${sentence}`;
 
 // Passages
 
+// Shows the page of a passage: a picture in which the cited words are marked, the text of a slide, or the
+// reason why there is neither.
+const drawPage = (root, page, excerpt, words) => {
+  root.replaceChildren();
+  if (page.picture) {
+    const picture = make("img");
+    picture.alt = excerpt.alt;
+    picture.width = page.width;
+    picture.height = page.height;
+    picture.src = page.picture;
+    root.append(picture, make("div", "sl-facts", words.pages[page.match]));
+  } else if (page.parts) {
+    const text = withLanguage(make("blockquote"), excerpt.lang);
+    for (const [part, isMarked] of page.parts) text.append(isMarked ? make("mark", "", part) : part);
+    root.append(text);
+  } else {
+    root.append(make("div", "sl-facts", words.pages[page.reason]));
+  }
+};
+
+// A button that shows the page of a passage, which is drawn on request only.
+const pageButton = (excerpt, words) => {
+  const root = make("div", "sl-page");
+  const button = textButton(words.show_page, async () => {
+    button.disabled = true;
+    try {
+      const response = await fetch(excerpt.page);
+      if (!response.ok) throw new Error(response.statusText);
+      drawPage(root, await response.json(), excerpt, words);
+    } catch {
+      button.disabled = false;
+      root.replaceChildren(button, make("div", "sl-facts", words.page_failed));
+    }
+  });
+  root.append(button);
+  return root;
+};
+
 // The parts of a passage or of a part of it: heading, row cells or text, origin and scanned page.
 const passageParts = (excerpt, words) => {
   const parts = [];
@@ -92,6 +130,8 @@ const passageParts = (excerpt, words) => {
     full.append(picture);
     parts.push(full);
   }
+  if (excerpt.page) parts.push(pageButton(excerpt, words));
+  if (excerpt.pageNote) parts.push(make("div", "sl-facts", excerpt.pageNote));
   return parts;
 };
 

@@ -126,6 +126,22 @@ class RunSettings(BaseSettings):
             "from with `load`, wherever reports are saved.",
         ),
     ] = True
+    export_pages: Annotated[
+        int,
+        Field(ge=0, le=100),
+        Variable(
+            "SIGHTLINE_EXPORT_PAGES",
+            "Pages of cited PDF files and pictures of the library that a report in HTML shows, with the cited words "
+            "marked, at most; 0 shows none. A page adds 50 to 500 KB.",
+            form=FormField(
+                "exports",
+                Text("Pages of cited PDF files in HTML reports, at most", "HTML 报告中显示所引 PDF 的页面，最多"),
+                Text(
+                    "A page adds 50 to 500 KB to the file; 0 shows none.", "每页使文件增大 50 至 500 KB；0 为不显示。"
+                ),
+            ),
+        ),
+    ] = 0
     approve_plan: Annotated[
         bool,
         Variable(

@@ -352,6 +352,16 @@ class SearchSettings(BaseSettings):
     passages_per_search: Annotated[
         int, Field(ge=1, le=50), Variable("SIGHTLINE_PASSAGES_PER_SEARCH", "Passages returned by a library search.")
     ] = 8
+    original_megabytes: Annotated[
+        int,
+        Field(ge=0, le=50),
+        Variable(
+            "SIGHTLINE_ORIGINAL_MB",
+            "Size up to which the library keeps an added PDF or picture, so that a cited page can be shown as it "
+            "looks; 0 keeps none.",
+            unit="MB",
+        ),
+    ] = 50
     search_timeout: Annotated[
         float, Field(ge=0.05, le=600), Variable("SIGHTLINE_SEARCH_TIMEOUT", "Time limit for one search.", unit="s")
     ] = 60.0

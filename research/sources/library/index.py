@@ -16,8 +16,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from research.readers.documents import find_accepted_files, parse_document
+from research.readers.documents import MAX_BYTES, find_accepted_files, parse_document
 from research.sources.library import reindexing, rejected_files, scans, trash
+from research.sources.library.document_pages import DocumentPages, StoredVersion, stored_version
 from research.sources.library.highlights import find_highlights
 from research.sources.library.ingestion import (
     FileInputs,
@@ -31,6 +32,7 @@ from research.sources.library.listing import DocumentList
 from research.sources.library.ocr import OCREngine, find_engine
 from research.sources.library.prepare import (
     AddResult,
+    MissingOriginal,
     PreparedDocument,
     load_sample_files,
     prepare_document,
@@ -46,15 +48,24 @@ MAX_BATCH_DOCUMENTS = 50  # documents per transaction
 MAX_BATCH_BYTES = 32 * 1024 * 1024  # file bytes held in memory per transaction
 
 
+ReadFile = AddResult | MissingOriginal | PreparedDocument
+
+
 class Library(PassageSearch, DocumentList):
     """The documents of one data folder. Safe for several threads and processes."""
 
     find_highlights = staticmethod(find_highlights)
 
-    def __init__(self, path: Path, engine_factory: Callable[[], OCREngine | None] = find_engine) -> None:
+    def __init__(
+        self,
+        path: Path,
+        engine_factory: Callable[[], OCREngine | None] = find_engine,
+        max_original_bytes: int = MAX_BYTES,
+    ) -> None:
         """Open or create the index at `path`; the first opening adds the sample documents.
 
-        `engine_factory` returns the engine that reads scanned pages, or None if none is installed.
+        `engine_factory` returns the engine that reads scanned pages, or None if none is installed. Added files
+        whose pages can be drawn are kept if they have at most `max_original_bytes`.
 
         Raises:
             StoreError: the file cannot be used.
@@ -63,7 +74,9 @@ class Library(PassageSearch, DocumentList):
         self._jobs: list[IngestionJob] = []
         self._jobs_lock = threading.Lock()
         self._ingestion_lock = threading.Lock()  # ingestion jobs run one at a time
-        self.scan_reader = ScanReader(self._db, self._transaction, engine_factory)
+        self._max_original_bytes = max_original_bytes
+        self.pages = DocumentPages(self._db)
+        self.scan_reader = ScanReader(self._db, self._transaction, engine_factory, max_original_bytes)
         if trash.has_expired(self._db):
             with self._db.transaction() as connection:
                 trash.purge(connection, expired_only=True)
@@ -120,7 +133,7 @@ class Library(PassageSearch, DocumentList):
         for file in self._expand_folders(paths):
             if not should_read(str(file)):
                 return
-            item: AddResult | PreparedDocument
+            item: ReadFile
             try:
                 [item] = self._prepare_files([(str(file.absolute()), file.read_bytes())])
             except (OSError, ValueError) as error:  # ValueError: NUL in the path
@@ -139,30 +152,33 @@ class Library(PassageSearch, DocumentList):
         self,
         files: Sequence[tuple[str, bytes]],
         should_read: Callable[[str], bool] = lambda name: True,
-    ) -> list[AddResult | PreparedDocument]:
+    ) -> list[ReadFile]:
         """Read files, up to the first one for which `should_read` returns False."""
         out = []
         for name, data in files:
             if not should_read(name):
                 break
             name = to_storable_name(name)
-            can_ocr = self.scan_reader.is_available
-            out.append(prepare_document(name, data, self._stored_digest(name, can_ocr=can_ocr), keep_scans=can_ocr))
+            out.append(
+                prepare_document(
+                    name,
+                    data,
+                    stored_version(self._db, name),
+                    keep_scans=self.scan_reader.is_available,
+                    max_original_bytes=self._max_original_bytes,
+                )
+            )
         return out
 
-    def _store(self, results: Sequence[AddResult | PreparedDocument], owner: str) -> list[AddResult]:
+    def _store(self, results: Sequence[ReadFile], owner: str) -> list[AddResult]:
         """Store the prepared documents of one batch, and record which files were rejected.
 
         Returns:
             One result per file, in order.
         """
-        out = []
-        if any(isinstance(item, PreparedDocument) for item in results):
+        if not all(isinstance(item, AddResult) for item in results):
             with self._transaction() as connection:
-                for item in results:
-                    if isinstance(item, PreparedDocument):
-                        item = item.store(connection, is_sample=False)
-                    out.append(item)
+                out = [item if isinstance(item, AddResult) else item.store(connection) for item in results]
                 rejected_files.record_results(connection, owner, out)
             if any(item.pages for item in out):
                 self.scan_reader.start()
@@ -172,20 +188,6 @@ class Library(PassageSearch, DocumentList):
             with self._db.transaction() as connection:
                 rejected_files.record_results(connection, owner, out)
         return out
-
-    def _stored_digest(self, name: str, *, can_ocr: bool) -> str:
-        """Return the SHA-256 digest of the stored file of this name, or "" if there is none.
-
-        Also return "" if the document has scanned pages that could be read now (`can_ocr`) but
-        whose file was not kept, so that the file is added again.
-        """
-        digest = self._db.read_value(
-            "select sha256 from document d where name=? and not (? and exists(select 1 from "
-            "scan_page where document=d.id and state='waiting') and not exists(select 1 from scan "
-            "where document=d.id))",
-            (name, can_ocr),
-        )
-        return str(digest or "")
 
     def start_ingestion(self, files: FileInputs, owner: str = LOCAL_OWNER) -> IngestionJob:
         """Start adding files in the background, each given as (name, size in bytes, reader)."""
@@ -240,7 +242,9 @@ class Library(PassageSearch, DocumentList):
         """
         with self._transaction() as connection:
             trash.purge(connection, expired_only=True)
-            return trash.move_to_trash(connection, ids)
+            moved_ids = trash.move_to_trash(connection, ids)
+        self.pages.clear_cache()
+        return moved_ids
 
     def restore(self, ids: Iterable[int]) -> int:
         """Restore documents from the trash and return their number.
@@ -310,7 +314,10 @@ class Library(PassageSearch, DocumentList):
         }
         if current == {name: hashlib.sha256(data).hexdigest() for name, data in files}:
             return
-        prepared = [prepare_document(name, data, current.get(name, ""), reader=parse_document) for name, data in files]
+        prepared = [
+            prepare_document(name, data, StoredVersion(current.get(name, "")), reader=parse_document)
+            for name, data in files
+        ]
         removed_names = set(current) - {name for name, _ in files}
         with self._transaction() as connection:
             state = connection.execute("select value from meta where key='sample'").fetchone()
@@ -340,6 +347,7 @@ class Library(PassageSearch, DocumentList):
             connection.execute("delete from bin_document")  # its child rows are deleted by cascade
             connection.execute("delete from unread")
             connection.execute("insert into words(words) values('rebuild')")
+        self.pages.clear_cache()
         return int(deleted_count)
 
     def close(self) -> None:

@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from research.readers.pictures import MAX_MEGAPIXELS, PICTURE_FORMATS
+from research.readers.pictures import ImageTooLargeError, draw_picture
 from research.readers.worker import refuse_connections
 
 if TYPE_CHECKING:
@@ -36,13 +36,11 @@ PageRenderer = Callable[[int], "Image"]
 ImageReader = Callable[["Image"], str]
 
 
-class ImageTooLargeError(Exception):
-    """An image has more pixels than the limit."""
-
-
 def make_renderer(suffix: str, data: bytes) -> PageRenderer:
     """Return a function that renders a page by its number, within `MAX_RENDER_PIXELS`."""
-    return _make_pdf_renderer(data) if suffix == ".pdf" else lambda number: _render_image(data, number)
+    return (
+        _make_pdf_renderer(data) if suffix == ".pdf" else lambda number: draw_picture(data, number, MAX_RENDER_PIXELS)
+    )
 
 
 def _make_pdf_renderer(data: bytes) -> PageRenderer:
@@ -61,25 +59,6 @@ def _make_pdf_renderer(data: bytes) -> PageRenderer:
             page.close()
 
     return draw
-
-
-def _render_image(data: bytes, number: int) -> Image:
-    from PIL import Image, ImageOps
-
-    with Image.open(io.BytesIO(data), formats=PICTURE_FORMATS) as file:
-        file.seek(number - 1)
-        wide, high = file.size
-        if wide * high > MAX_MEGAPIXELS * 1_000_000:
-            raise ImageTooLargeError
-        scale = math.sqrt(MAX_RENDER_PIXELS / (wide * high))
-        if scale < 1:
-            file.thumbnail((max(1, int(wide * scale)), max(1, int(high * scale))))
-        picture = ImageOps.exif_transpose(file)
-        if picture.has_transparency_data:  # transparent pixels become white
-            picture = picture.convert("RGBA")
-            paper = Image.new("RGBA", picture.size, "white")
-            picture = Image.alpha_composite(paper, picture)
-        return picture.convert("RGB")
 
 
 def encode_preview(picture: Image) -> bytes:

@@ -6,6 +6,7 @@ Pure except for `PreparedDocument.store`; knows nothing of searching.
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
@@ -18,6 +19,8 @@ from typing import Literal
 from research.core.text.tokenizer import STOP_WORDS, content_characters, tokenize
 from research.readers.documents import Document, read_document
 from research.readers.drafts import FileLimit, UnreadableFileError
+from research.readers.page_images import is_rendered
+from research.sources.library.document_pages import StoredVersion
 from research.sources.library.listing import document_kind
 from research.sources.library.names import extract_aliases, extract_title_names, name_key
 from research.sources.library.passages import split_passages
@@ -60,8 +63,30 @@ class AddResult:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingOriginal:
+    """The file of a stored document whose original was not kept."""
+
+    name: str
+    sha256: str
+    data: bytes
+
+    def store(self, connection: sqlite3.Connection) -> AddResult:
+        """Insert the file; the document stays as it is. The result has the pages that can be read by OCR now."""
+        connection.execute(
+            "insert or ignore into original(document, data) select id, ? from document where name=? and sha256=?",
+            (self.data, self.name, self.sha256),
+        )
+        passage_count, pages = connection.execute(
+            "select d.passages, (select json_group_array(page) from scan_page where document=d.id and "
+            "state='waiting') from document d where d.name=?",
+            (self.name,),
+        ).fetchone() or (0, "[]")
+        return AddResult(self.name, "replaced", passage_count, pages=tuple(json.loads(pages)))
+
+
+@dataclass(frozen=True, slots=True)
 class PreparedDocument:
-    """A document ready to be stored; `data` is the file if its scanned pages can be read later."""
+    """A document ready to be stored; `data` is the file if it is kept, to show its pages or read scanned ones."""
 
     document: Document
     passages: list[tuple[object, ...]]
@@ -69,7 +94,7 @@ class PreparedDocument:
     aliases: list[tuple[str, str]]
     data: bytes = b""
 
-    def store(self, connection: sqlite3.Connection, *, is_sample: bool) -> AddResult:
+    def store(self, connection: sqlite3.Connection, *, is_sample: bool = False) -> AddResult:
         """Insert the document, replacing one of the same name."""
         doc = self.document
         replaced = connection.execute("delete from document where name=?", (doc.name,)).rowcount
@@ -92,8 +117,8 @@ class PreparedDocument:
         names, aliases = build_name_rows(self.names, self.aliases, document_id)
         connection.executemany("insert into name values(?,?,?)", names)
         connection.executemany("insert into alias values(?,?,?,?)", aliases)
-        if doc.pictures and self.data:
-            connection.execute("insert into scan values(?,?)", (document_id, self.data))
+        if self.data:
+            connection.execute("insert into original values(?,?)", (document_id, self.data))
         connection.executemany(
             "insert into scan_page(document, page, heading, state) values(?,?,?,'waiting')",
             [(document_id, page, chapter) for page, chapter in doc.pictures],
@@ -114,17 +139,22 @@ def to_storable_name(name: str) -> str:
 def prepare_document(
     name: str,
     data: bytes,
-    known_digest: str,
+    known: StoredVersion,
     *,
     keep_scans: bool = False,
+    max_original_bytes: int = 0,
     reader: Callable[..., Document] = read_document,
-) -> AddResult | PreparedDocument:
-    """Read a file; return "unchanged" if its SHA-256 equals `known_digest`.
+) -> AddResult | MissingOriginal | PreparedDocument:
+    """Read a file, unless the `known` version of its document has the same bytes.
 
-    With `keep_scans`, scanned pages are accepted and the file is kept to read them later.
+    With `keep_scans`, scanned pages are accepted and the file is kept to read them later. A file whose pages
+    can be shown is kept if it has at most `max_original_bytes`.
     """
-    if hashlib.sha256(data).hexdigest() == known_digest:
-        return AddResult(name, "unchanged")
+    should_keep = is_rendered(name) and len(data) <= max_original_bytes
+    digest = hashlib.sha256(data).hexdigest()
+    if digest == known.sha256:
+        is_missing = not known.has_original and (should_keep or (keep_scans and known.has_waiting_pages))
+        return MissingOriginal(name, digest, data) if is_missing else AddResult(name, "unchanged")
     try:
         document = reader(name, data, allow_scans=keep_scans)
     except UnreadableFileError as error:
@@ -142,7 +172,7 @@ def prepare_document(
         build_passage_rows(document.title, text, opening_text, spans),
         extract_title_names(document.title),
         extract_aliases(document.title, text),
-        data if keep_scans and document.pictures else b"",
+        data if should_keep or (keep_scans and document.pictures) else b"",
     )
 
 

@@ -11,12 +11,11 @@ from datetime import UTC, datetime
 from research.citations.registry import evidence_id
 from research.core.errors import ServiceError
 from research.core.events import EventEmitter
-from research.core.records import Evidence, EvidenceKind, FailureReason, Finding, Passage, Readiness, Task, fingerprint
+from research.core.records import Evidence, FailureReason, Finding, Passage, Readiness, Task, fingerprint
+from research.sources.library.document_pages import EVIDENCE_KIND
 from research.sources.library.index import Library
 from research.sources.library.search import SearchHit
 from research.storage.sqlite_files import StoreError
-
-EVIDENCE_KIND: EvidenceKind = "library"
 
 
 class LibraryRetriever:

@@ -30,12 +30,17 @@ class ScanReader:
     """
 
     def __init__(
-        self, db: SQLiteFile, open_transaction: OpenTransaction, engine_factory: Callable[[], OCREngine | None]
+        self,
+        db: SQLiteFile,
+        open_transaction: OpenTransaction,
+        engine_factory: Callable[[], OCREngine | None],
+        max_original_bytes: int,
     ) -> None:
         self.state: ScanReaderState = "idle"
         self.document_id = self.page = 0
         self.error: StoreError | None = None
         self._db, self._open_transaction, self.engine_factory = db, open_transaction, engine_factory
+        self._max_original_bytes = max_original_bytes
         self._lock = threading.RLock()  # held while the thread is started or stopped
         self._stop_event = threading.Event()
         self._thread: threading.Thread | None = None
@@ -107,7 +112,7 @@ class ScanReader:
         with closing(results):
             for result, next_page in zip(results, [*job.pages[1:], 0], strict=False):
                 with self._open_transaction() as connection:
-                    if not scans.store_result(connection, job.document_id, result):
+                    if not scans.store_result(connection, job.document_id, result, self._max_original_bytes):
                         return True  # the document was removed or replaced
                 has_progress, self.page = True, next_page
         return has_progress

@@ -1,7 +1,7 @@
 """Scanned pages: the queue of pages to read, their recognised text and their images.
 
-A page that was read is ordinary text of its document, found and cited by its number. The file is
-kept until all its pages were read; a small image of each page stays.
+A page that was read is ordinary text of its document, found and cited by its number. A file that is
+too large to be kept (`originals`) is kept until all its pages were read; a small image of each page stays.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def list_unfinished(db: SQLiteFile) -> list[Scan]:
     """Return the documents with queued or failed pages, in the order of reading."""
     rows: list[Any] = db.read(
         "select d.id, d.name, d.title, s.page, s.state, s.reason, "
-        "exists(select 1 from scan k where k.document = d.id) from scan_page s "
+        "exists(select 1 from original o where o.document = d.id) from scan_page s "
         "join document d on d.id = s.document where s.document in "
         "(select document from scan_page where state<>'read') order by d.id, s.page"
     )
@@ -79,7 +79,7 @@ def list_unfinished(db: SQLiteFile) -> list[Scan]:
 def next_job(db: SQLiteFile) -> OCRJob | None:
     """Return the next document to read, or None."""
     rows: list[Any] = db.read(
-        "select d.id, d.name, k.data from scan k join document d on d.id = k.document "
+        "select d.id, d.name, o.data from original o join document d on d.id = o.document "
         "where exists(select 1 from scan_page s where s.document = d.id and s.state='waiting') "
         "order by d.id limit 1"
     )
@@ -92,8 +92,11 @@ def next_job(db: SQLiteFile) -> OCRJob | None:
     return OCRJob(document_id, name, tuple(row[0] for row in pages), data)
 
 
-def store_result(connection: sqlite3.Connection, document_id: int, result: OCRResult) -> bool:
-    """Store the result of a page and its passages; return False if the page is no longer queued."""
+def store_result(connection: sqlite3.Connection, document_id: int, result: OCRResult, max_original_bytes: int) -> bool:
+    """Store the result of a page and its passages; return False if the page is no longer queued.
+
+    After the last page, an original of more than `max_original_bytes` is deleted.
+    """
     row = connection.execute(
         "select d.title, d.text, s.heading from scan_page s join document d on d.id = s.document "
         "where s.document=? and s.page=? and s.state='waiting'",
@@ -112,9 +115,9 @@ def store_result(connection: sqlite3.Connection, document_id: int, result: OCRRe
     if text and not failure:
         _insert_page_text(connection, document_id, title, document_text, heading, result.page, text)
     connection.execute(
-        "delete from scan where document=?1 and not exists"
+        "delete from original where document=?1 and length(data)>?2 and not exists"
         "(select 1 from scan_page where document=?1 and state<>'read')",
-        (document_id,),
+        (document_id, max_original_bytes),
     )
     return True
 

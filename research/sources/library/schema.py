@@ -102,6 +102,11 @@ MIGRATIONS = (
         reason text not null default '', picture blob, primary key(document, page));
     alter table unread add column pages text not null default '';
     """,
+    # The files whose pages can be shown are kept, not only until their scanned pages were read.
+    """
+    alter table scan rename to original;
+    alter table bin_scan rename to bin_original;
+    """,
     # A passage may go on over a page end.
     """
     alter table passage add column last_page integer;

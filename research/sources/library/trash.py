@@ -24,7 +24,7 @@ _CHILD_COLUMNS = {
     "passage": "document, heading, page, last_page, start, finish, title_tokens, body_tokens, opening_tokens",
     "name": "key, name, document",
     "alias": "key, name, other, document",
-    "scan": "document, data",
+    "original": "document, data",
     "scan_page": "document, page, heading, state, reason, picture",
 }
 _IN_IDS_SQL = "in (select value from json_each(?))"

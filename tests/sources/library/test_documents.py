@@ -197,7 +197,7 @@ Heritage Site</a> that many people visit in every season of the year.</p>
 def test_the_documented_suffixes_are_accepted() -> None:
     assert (
         " ".join(SUFFIXES)
-        == ".txt .md .markdown .html .htm .pdf .docx .csv .tsv .xlsx .png .jpg .jpeg .webp .tif .tiff"
+        == ".txt .md .markdown .html .htm .pdf .docx .csv .tsv .json .jsonl .ndjson .xlsx .png .jpg .jpeg .webp .tif .tiff"
     )
 
 

@@ -13,6 +13,7 @@ import docx
 import pytest
 
 from research.readers.documents import UnreadableFileError, read_document
+from research.sources.library.document_pages import StoredVersion
 from research.sources.library.prepare import AddResult, prepare_document
 from tests.hostile_pages import crowded, shapes, ticking
 from tests.sources.database.bombs import HEAD, xlsx
@@ -169,7 +170,7 @@ def test_a_file_over_which_its_parser_breaks_off_is_told_as_such_and_the_next_is
         CATALOGUE, b"<</Type/Pages/Kids[" + b"3 0 R " * 1_900 + b"]/Count 1900>>", PAGE % b"<<>>",
         stream(b"BT (a) Tj ET " * 40_000),
     )  # fmt: skip
-    added = prepare_document("a.pdf", endless, "")
+    added = prepare_document("a.pdf", endless, StoredVersion(""))
     assert isinstance(added, AddResult)
     assert (added.outcome, added.limit) == ("too large", "time")
     assert "longer" in added.detail

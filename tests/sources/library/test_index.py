@@ -604,7 +604,7 @@ def as_before(path: Path) -> None:
     """Makes an index as it was while words were taken as they are written."""
     with closing(sqlite3.connect(path)) as db:
         db.execute("pragma user_version=3")
-        for name in ("scan", "scan_page", "bin_scan", "bin_scan_page"):
+        for name in ("original", "scan_page", "bin_original", "bin_scan_page"):
             db.execute(f"drop table {name}")
         db.execute("alter table unread drop column pages")
         db.execute("pragma foreign_keys=on")

@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject, NumberObject
 
-from research.readers.documents import MAX_PAGES, UnreadableFileError, read_document
+from research.readers.documents import MAX_BYTES, MAX_PAGES, UnreadableFileError, read_document
 from research.sources.library.index import Library
 from research.sources.library.listing import DocumentQuery
 from research.sources.library.ocr import OCR_INSTALL, OCR_MODULES, OCREngine, is_installed, recognise_pages
@@ -54,8 +54,8 @@ def opening(path: Path) -> Iterator[Callable[..., Library]]:
     """Opens a library with a recogniser, or with none."""
     made: list[Library] = []
 
-    def make(recogniser: OCREngine | None = None) -> Library:
-        library = Library(path, lambda: recogniser)
+    def make(recogniser: OCREngine | None = None, max_original_bytes: int = MAX_BYTES) -> Library:
+        library = Library(path, lambda: recogniser, max_original_bytes)
         library.set_sample_enabled(False)
         made.append(library)
         return library
@@ -136,13 +136,13 @@ def test_a_document_with_some_pictures_is_added_without_them_and_read_whole_when
     opening: Callable[..., Library],
 ) -> None:
     data = mixed(["Before it."], [], ["After it."])
-    library = opening()
+    library = opening(max_original_bytes=0)
     assert add(library, "a.pdf", data).pages == (2,)
     (scan,) = library.list_scans()
     assert (scan.waiting_pages, scan.has_file, library.scan_reader.is_available) == ((2,), False, False)
     assert add(library, "a.pdf", data).outcome == "unchanged"
     library.close()
-    library = opening(Typist(TEXTS))
+    library = opening(Typist(TEXTS), max_original_bytes=0)
     assert add(library, "a.pdf", data).outcome == "replaced"
     assert library.scan_reader.wait(30)
     assert library.document_text(library.list_all()[0].id).split("\n") == [
@@ -150,6 +150,20 @@ def test_a_document_with_some_pictures_is_added_without_them_and_read_whole_when
         TEXTS[2],
         "After it.",
     ]
+
+
+def test_where_the_file_was_kept_its_pictures_are_read_once_something_reads_them(
+    opening: Callable[..., Library],
+) -> None:
+    library = opening()
+    add(library, "a.pdf", mixed(["Before it."], [], ["After it."]))
+    assert [scan.has_file for scan in library.list_scans()] == [True]
+    library.close()
+    library = opening(Typist(TEXTS))
+    library.scan_reader.start()
+    assert library.scan_reader.wait(30)
+    assert library.list_scans() == []
+    assert [hit.page for hit in library.search("basalt")] == [2]
 
 
 # Reading
@@ -285,18 +299,18 @@ def test_a_document_that_is_removed_is_read_no_further_until_it_is_put_back(
     assert [hit.page for hit in library.search("雷峰塔", limit=1)] == [3]
 
 
-def test_the_file_is_kept_until_all_is_read_and_the_pictures_of_pages_stay(
+def test_a_file_too_large_to_keep_is_kept_until_all_is_read_and_the_pictures_of_pages_stay(
     path: Path, opening: Callable[..., Library]
 ) -> None:
     typist = Typist(TEXTS, halt=2)
-    library = opening(typist)
+    library = opening(typist, max_original_bytes=9)
     add(library, "scan.pdf", scanned(2))
+    (entry,) = library.list_all()
     assert typist.halted.wait(30)
-    assert library._db.read("select count(*) from scan") == [(1,)]
+    assert library.pages.original(entry.id) == scanned(2)
     typist.go.set()
     assert library.scan_reader.wait(30)
-    assert library._db.read("select count(*) from scan") == [(0,)]
-    (entry,) = library.list_all()
+    assert library.pages.original(entry.id) == b""
     assert library.page_image(entry.id, 2) == paper(2)
     assert library.page_image(entry.id, 9) == b""
     assert library.find_document_with_image("scan.pdf", 2, TEXTS[2]) == entry.id

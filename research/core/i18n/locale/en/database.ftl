@@ -118,7 +118,7 @@ database-examples =
     How many 5A areas were rated each year?
     Which 5A areas are within 50 km of the Palace Museum?
     The 10 most expensive 5A areas in Sichuan
-unreadable-kind = { $file } cannot be read as a table. Supported: CSV, TSV, Excel, Parquet and JSON Lines.
+unreadable-kind = { $file } cannot be read as a table. Supported: CSV, TSV, Excel, Parquet, JSON, and tables in web pages and Word files.
 unreadable-size = { $file } is too large: the limit is 1 GB.
 unreadable-rows = { $file } has more than 20 million rows.
 unreadable-columns = { $file } has more than 500 columns.
@@ -168,7 +168,7 @@ type-date = date
 type-datetime = date and time
 type-boolean = true or false
 files-title = Your files ({ $n })
-files-upload = Add CSV, TSV, Excel, Parquet or JSON Lines files
+files-upload = Add CSV, TSV, Excel, Parquet or JSON files, or web pages and Word files with tables
 files-limit = Up to { $size } MB each here; the command line takes up to 1 GB. Only you can see your files.
 files-load = Load
 files-loading = Loading… { $done } of { $size } MB

@@ -86,7 +86,7 @@ database-examples =
     每年评定了多少个 5A 景区？
     浙江省门票最贵的 10 个 5A 景区
     四川有哪些 5A 景区，门票多少钱？
-unreadable-kind = { $file } 不是可读取为表格的文件类型。支持 CSV、TSV、Excel、Parquet 和 JSON Lines。
+unreadable-kind = { $file } 不是可读取为表格的文件类型。支持 CSV、TSV、Excel、Parquet、JSON，以及网页和 Word 文件里的表格。
 unreadable-size = { $file } 太大：单个文件最大 1 GB。
 unreadable-rows = { $file } 超过 2000 万行。
 unreadable-columns = { $file } 超过 500 列。
@@ -127,7 +127,7 @@ type-date = 日期
 type-datetime = 日期和时间
 type-boolean = 是/否
 files-title = 您的文件（{ $n }）
-files-upload = 添加 CSV、TSV、Excel、Parquet 或 JSON Lines 文件
+files-upload = 添加 CSV、TSV、Excel、Parquet、JSON 文件，或含表格的网页、Word 文件
 files-limit = 此处单个文件最大 { $size } MB，命令行最大 1 GB。文件仅您自己可见。
 files-load = 载入
 files-loading = 正在载入：{ $done } / { $size } MB
