@@ -47,8 +47,8 @@ field without a value is "", [], 0, false or null.
   (category of the provider), address, district, city, `distance` (metres from the search centre, or
   null), `rating` (of 5, or null), `cost` (yuan a person, or null), hours, phone, photos, sample. A
   passage has id, `origin` (source: text of the document; grounding: wording of a search model that
-  names this source), text, start, end, heading, page, `last_page` (of a sentence over a page end,
-  else null), title, `ocr` (true if read from the picture of its page)
+  names this source), text, start, end, heading, page, `last_page` (only of a sentence over a
+  page end), title, `ocr` (true if read from the picture of its page)
 - `coverage`: for a report on the news, else null. `as_of`, `newest` (days), `stale`, `stories` (id,
   headline, `evidence` ids, outlets, `independent` pieces, `day` of the first report, `latest`,
   stale, tone, `tone_from_words`: true if no model has judged the tone), `outlets` (name, items, stories,
@@ -216,8 +216,7 @@ def _is_valid_cite(span: Span, cite: PassageReference, registry: EvidenceRegistr
 def _quote_record(item: NumberedSpan, number: int, evidence: Evidence) -> dict[str, Any]:
     """Locate a quote in one of its sources."""
     passage = quoted_passage(item, evidence)
-    fields = {"heading", "page", *(["last_page"] if passage and passage.last_page else [])}
-    location = passage.model_dump(include=fields) if passage else {}
+    location = passage.model_dump(include={"heading", "page", "last_page"}) if passage else {}
     return {"number": number, "passage": passage.id if passage else None, **location}
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, Field, SerializerFunctionWrapHandler, model_serializer
 
 from research.core.records.base import Record
 from research.core.records.places import Place, Route
@@ -50,6 +50,14 @@ class Passage(Record):
     def page_range(self) -> str:
         """The page, or the first and the last one, as in "3" and "3–4"; "" if unknown."""
         return format_page_range(self.page, self.last_page)
+
+    @model_serializer(mode="wrap")
+    def _without_empty_last_page(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out an empty `last_page`, so that passages of earlier data are written as they were."""
+        fields: dict[str, Any] = serialize(self)
+        if fields.get("last_page") is None:
+            fields.pop("last_page", None)
+        return fields
 
 
 class Author(Record):
