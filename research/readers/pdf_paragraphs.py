@@ -22,6 +22,8 @@ _ITEM = re.compile(
 CAPTION = re.compile(
     r"(?:fig(?:ure|\.)|table|tab\.|chart|box|abbildung|tabelle|图|圖|表)\s*[\dIVX一二三四五六七八九十]", re.I
 )
+_LABEL = re.compile(r"[^\s:：][^:：，。,.]{0,20}(?::\s|：)")
+_MAX_LINE_DISTANCE = 2.0  # in font sizes, of lines of a paragraph
 _HYPHEN_END = re.compile(r"\w[-\u2010]$")
 LINE_HYPHEN = (
     "\ufdd0"  # no character of any text; stands for a hyphen at a line end until it is known whether the word has one
@@ -105,7 +107,9 @@ def _goes_on(lines: Sequence[Row], row: Row, pitch: float, left: float, right: f
     last, size = lines[-1], row.size
     if abs(size - last.size) > 0.1 * max(size, last.size):
         return False
-    if row.baseline - last.baseline > max(1.35 * pitch, 1.1 * size):
+    if row.baseline - last.baseline > max(1.35 * min(pitch, _MAX_LINE_DISTANCE * size), 1.1 * size):
+        return False
+    if _LABEL.match(row.text) and _LABEL.match(lines[0].text):
         return False
     text = last.text
     ends = is_stopped(text)

@@ -148,6 +148,11 @@ def test_a_list_is_no_table() -> None:
     assert lines(page) == ["1. Open the gate.", "2. Close the gate.", "3. Go home."]
 
 
+def test_lines_of_labels_stay_apart() -> None:
+    form = [(60, 100, "Invoice number: 2231"), (350, 100, "Date: 3 May 2021"), (60, 114, "Customer: Birch Lane Ltd")]
+    assert lines(show(form)) == ["Invoice number: 2231 Date: 3 May 2021", "Customer: Birch Lane Ltd"]
+
+
 # Running heads, page ends
 
 PAGES = [
