@@ -32,6 +32,8 @@ from .core.coordinates import to_gcj02 as to_gcj02
 from .core.display_names import column_heading as column_heading
 from .core.display_names import english_region as english_region
 from .core.display_names import localise_rows as localise_rows
+from .core.document_names import document_file_name as document_file_name
+from .core.document_names import page_unit as page_unit
 from .core.events import AnswerWritten as AnswerWritten
 from .core.events import CellFilled as CellFilled
 from .core.events import CheckFinished as CheckFinished
@@ -76,6 +78,7 @@ from .core.page_views import PageImage as PageImage
 from .core.page_views import PageText as PageText
 from .core.page_views import PageView as PageView
 from .core.page_views import QuoteMatch as QuoteMatch
+from .core.reading_notes import describe_reading_note as describe_reading_note
 from .core.records import MAX_QUESTION_CHARS as MAX_QUESTION_CHARS
 from .core.records import Answer as Answer
 from .core.records import Cell as Cell
@@ -104,6 +107,7 @@ from .core.records import Place as Place
 from .core.records import Plan as Plan
 from .core.records import QueryResult as QueryResult
 from .core.records import Readiness as Readiness
+from .core.records import ReadingNote as ReadingNote
 from .core.records import RecordedPlace as RecordedPlace
 from .core.records import Reflection as Reflection
 from .core.records import Remark as Remark
@@ -159,11 +163,12 @@ from .linter.sarif import build_sarif as build_sarif
 from .mcp_server.server import serve_mcp_http as serve_mcp_http
 from .mcp_server.server import serve_mcp_stdio as serve_mcp_stdio
 from .models.prices import prices_as_of as prices_as_of
+from .readers.column_choices import COLUMN_CHOICES as COLUMN_CHOICES
 from .readers.documents import FILE_LIMITS as FILE_LIMITS
 from .readers.documents import PICTURE_SUFFIXES as PICTURE_SUFFIXES
 from .readers.documents import SUFFIXES as SUFFIXES
+from .readers.reading_summary import encoding_label as encoding_label
 from .readers.table_files import detect_tables as detect_tables
-from .readers.table_records import COLUMN_TYPES as COLUMN_TYPES
 from .readers.table_records import TABLE_SUFFIXES as TABLE_SUFFIXES
 from .readers.table_records import TEXT_ENCODINGS as TEXT_ENCODINGS
 from .readers.table_records import Correction as Correction
@@ -220,7 +225,7 @@ from .tables.formatting import format_cell as format_cell
 from .tables.formatting import format_cell_in_column as format_cell_in_column
 from .tables.formatting import format_column_heading as format_column_heading
 from .tables.formatting import reading_quotes as reading_quotes
-from .tables.row_import import rows_from_csv as rows_from_csv
+from .tables.row_import import rows_from_file as rows_from_file
 from .tables.row_import import rows_from_lines as rows_from_lines
 from .tables.row_import import rows_from_report as rows_from_report
 from .tables.spec import TableSpecError as TableSpecError

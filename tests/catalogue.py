@@ -27,7 +27,7 @@ ENGINE = {
     "fact": "research/sources/places/evidence.py research/sources/places/directions.py research/sources/wikidata/statements.py",
     "flaw": "research/linter/flaw_kinds.py",
     "hours": "research/sources/places/opening_hours.py",
-    "loaded": "research/cli/db.py research/readers/table_records.py",
+    "loaded": "research/cli/db.py research/readers/reading_summary.py research/core/reading_notes.py",
     "unreadable": "research/readers/table_records.py",
     "look": "research/sources/places/place_search.py research/sources/places/routes.py research/sources/places/map_services.py",
     "mark": "research/**/*.py",

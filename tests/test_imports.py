@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "citations": {"core"},
     "storage": {"core", "citations"},
     "linter": {"core", "citations"},
-    "tables": {"core", "citations"},
+    "tables": {"core", "citations", "readers"},
     "export": {"core", "citations", "tables"},
     "sources": {"core"},
     "sources.*": {"core", "http", "models", "readers", "storage", "citations", "sources"},

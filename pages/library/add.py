@@ -183,7 +183,7 @@ def _draw_rejected(library: Library) -> None:
     for item in rejected:
         name = escape_markdown(file_name(item.name), 80)
         if item.pages.isdigit():
-            name = t("mark.aside", text=name, more=t("answer.page", n=item.pages))
+            name = t("mark.aside", text=name, more=t("answer.page", n=item.pages, unit="page"))
         elif item.pages:
             name = t("mark.aside", text=name, more=t("unread.pages", pages=format_page_list(item.pages)))
         groups.setdefault((item.outcome, item.limit), []).append(name)

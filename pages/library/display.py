@@ -11,7 +11,7 @@ from pages.shared.locale_format import LANGUAGE_NAMES
 from pages.shared.localization import current_language, t, value_label
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
-from research import get_application
+from research import document_file_name, get_application
 
 _INVISIBLE_CHARS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 READER_QUERY_PARAMS = ("document", "at")  # document id and character offset
@@ -23,8 +23,8 @@ def replace_invisible(text: str) -> str:
 
 
 def file_name(path: str) -> str:
-    """Return the last part of a path, with either kind of slash."""
-    return replace_invisible(path.replace("\\", "/").rsplit("/", 1)[-1])
+    """Return the last part of a document's name, without invisible characters."""
+    return replace_invisible(document_file_name(path))
 
 
 def format_page_list(pages: str) -> str:

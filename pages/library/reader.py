@@ -11,7 +11,7 @@ from pages.shared import login
 from pages.shared.escaping import escape_markdown, markdown_link, web_url
 from pages.shared.layout import READING_WIDTH_PIXELS
 from pages.shared.localization import format_day, format_local_time, format_number, t
-from research import DocumentEntry, Library
+from research import DocumentEntry, Library, page_unit
 
 PASSAGES_PER_PAGE = 30
 
@@ -102,7 +102,7 @@ def _draw_passages(library: Library, entry: DocumentEntry, offset: int) -> None:
     for excerpt in excerpts:
         pages = excerpt.page_range
         if (excerpt.heading, pages) != (last_heading, last_pages):
-            page = t("answer.page", n=pages) if pages else ""
+            page = t("answer.page", n=pages, unit=page_unit(entry.name)) if pages else ""
             names = [escape_markdown(display.replace_invisible(excerpt.heading), 200), escape_markdown(page)]
             if any(names):
                 st.markdown("**" + " · ".join(name for name in names if name) + "**")

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.library import display
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import format_number, t
-from research import Library, SearchHit
+from research import Library, SearchHit, page_unit
 
 MAX_HITS = 12
 CONTEXT_PASSAGES = 2  # before and after a hit
@@ -52,7 +52,7 @@ def draw(library: Library, *, has_both_origins: bool, document_names: tuple[str,
 
 
 def _draw_hit(library: Library, query: str, hit: SearchHit, index: int) -> None:
-    page = t("answer.page", n=hit.page_range) if hit.page else ""
+    page = t("answer.page", n=hit.page_range, unit=page_unit(hit.name)) if hit.page else ""
     with st.container(border=True, key=f"hit_{index}"):
         st.markdown(f"**{escape_markdown(display.replace_invisible(hit.title), 200)}**")
         facts = [display.replace_invisible(hit.heading), page, display.file_name(hit.name)]

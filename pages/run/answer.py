@@ -36,8 +36,10 @@ from research import (
     QuoteMatch,
     Report,
     detect_language,
+    document_file_name,
     localise_rows,
     mark_doubtful_sentences,
+    page_unit,
     summarize_evidence,
 )
 
@@ -278,7 +280,7 @@ def _source_citation(index: int, numbered_span: NumberedSpan, number: int, conte
     def passage_data(passage: Passage, start: int, end: int) -> dict[str, Any]:
         note_key = (evidence.id, passage.id)
         return {
-            **_passage_data(passage, start, end, kind, context.row_cells),
+            **_passage_data(passage, start, end, evidence, context.row_cells),
             "at": note_key,
             "note": context.notes.get(note_key, ""),
             **_scan_data(evidence, passage),
@@ -339,16 +341,18 @@ def notice_text(evidence: Evidence) -> str:
     return t(f"notice.{evidence.notice}") if evidence.notice else ""
 
 
-def _passage_data(passage: Passage, start: int, end: int, evidence_kind: str, row_cells: RowCells) -> dict[str, Any]:
+def _passage_data(passage: Passage, start: int, end: int, evidence: Evidence, row_cells: RowCells) -> dict[str, Any]:
     """Return a passage split into the text before, in and after the cited range.
 
     An empty range marks nothing. A row of a database is returned as its cells.
     """
-    if evidence_kind == "database":
+    if evidence.kind == "database":
         return _row_data(passage, row_cells)
     heading = passage.heading
     if passage.page:
-        heading = " · ".join(filter(None, [heading, t("answer.page", n=passage.page_range)]))
+        heading = " · ".join(
+            filter(None, [heading, t("answer.page", n=passage.page_range, unit=page_unit(evidence.locator))])
+        )
     return {
         "heading": heading,
         "lang": LANGUAGE_TAGS[detect_language(passage.text)],
@@ -436,4 +440,4 @@ def source_host(evidence: Evidence) -> str:
         return evidence.publisher or evidence.title
     if evidence.url:
         return urlsplit(evidence.url).hostname or ""
-    return evidence.publisher or evidence.locator.replace("\\", "/").rsplit("/", 1)[-1]
+    return evidence.publisher or document_file_name(evidence.locator)

@@ -20,6 +20,7 @@ from pages.shared.escaping import escape_markdown, web_url
 from pages.shared.localization import current_language, format_duration, format_number, language_params, t
 from pages.shared.login import current_owner
 from pages.shared.paths import page_script
+from pages.shared.table_reading import draw_doubts
 from research import (
     EXPORT_FORMATS,
     ExportFormat,
@@ -28,6 +29,7 @@ from research import (
     QueryResult,
     Report,
     RowExport,
+    describe_reading_note,
     export_file_name,
     get_application,
     localise_rows,
@@ -59,6 +61,8 @@ def draw(report: Report) -> None:
         key = f"{report.run.id[:8]}_{n}"
         if len(findings) > 1 or finding.task.query != report.run.question:
             layout.draw_section_title(f":material/database: {escape_markdown(finding.task.query, 200)}")
+        if finding.rows and finding.rows.reading_notes:
+            _draw_reading_notes(finding.rows)
         if finding.rows and finding.rows.rows:
             name = f"{export_file_name(report, '')[:-1]}-rows{n + 1 if n else ''}"
             if not (finding.rows.truncated and _draw_later_page(finding.rows, key, database)):
@@ -298,7 +302,7 @@ def _column_config(name: str, heading: str, kind: str, values: Sequence[Any]) ->
     if kind == "text" and present_values and all(map(web_url, present_values)):
         return column.LinkColumn(**label_options)
     if kind in ("date", "datetime"):
-        return None  # automatic; values that are no dates are drawn as text
+        return column.Column(**label_options)  # automatic; values that are no dates are drawn as text
     wide = "large" if any(len(str(v)) > 60 for v in present_values) else None
     return column.TextColumn(**label_options, width=wide)
 
@@ -333,6 +337,15 @@ def coverage_text(query_result: QueryResult) -> str:
             key = "rows.known_part" if coverage.subquery else "rows.known"
             facts.append(t(key, name=name, known=format_number(coverage.known), n=coverage.rows))
     return " · ".join(facts)
+
+
+def _draw_reading_notes(query_result: QueryResult) -> None:
+    """Draw the doubts with which the files of a statement were read, and quietly which totals they leave out."""
+    draw_doubts(query_result.reading_notes)
+    for note in query_result.reading_notes:
+        if note.kind == "totals":
+            line = escape_markdown(describe_reading_note(note, current_language()), 400)
+            st.caption(f":material/splitscreen_bottom: {line}")
 
 
 def _row_formats() -> dict[str, ExportFormat]:

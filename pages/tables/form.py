@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, get_args
 
 import pandas as pd
 import streamlit as st
 
 from pages.shared.escaping import escape_markdown
-from pages.shared.localization import t
+from pages.shared.localization import current_language, t
 from pages.shared.login import current_owner
+from pages.shared.table_reading import draw_reading
 from research import (
     Column,
     ColumnType,
     Grid,
     Place,
     Row,
+    UnreadableTableError,
     get_application,
-    rows_from_csv,
+    rows_from_file,
     rows_from_lines,
     rows_from_report,
 )
@@ -39,6 +43,8 @@ def draw_table_form() -> Grid | None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         _draw_file_import()
         _draw_run_import()
+    if table := st.session_state.get("table_file"):
+        draw_reading(table, "rows")
     st.markdown(t("tables.columns"))
     columns = edit_columns((), "table_columns")
     rows = _add_places(
@@ -60,10 +66,16 @@ def _draw_file_import() -> None:
 
 
 def _import_file(file: Any) -> None:
-    try:
-        _append_rows(rows_from_csv(file.getvalue()))
-    except ValueError:
-        st.toast(t("tables.no_text"))
+    with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
+        path = Path(folder) / "rows"
+        path.write_bytes(file.getbuffer())
+        try:
+            imported = rows_from_file(path, file.name)
+        except UnreadableTableError as error:
+            st.toast(escape_markdown(error.message_in(current_language())))
+            return
+    _append_rows(imported.rows)
+    st.session_state.table_file = imported.table
 
 
 def _draw_run_import() -> None:

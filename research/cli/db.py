@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import research
 from research.cli.exit_codes import EXIT_ANSWERED, EXIT_FAILED, EXIT_NOTHING_FOUND, EXIT_USAGE, CommandError
 from research.cli.options import add_json_option
-from research.cli.terminal import clean_line, escape_json, print_message, print_output, terminal_language
+from research.cli.terminal import clean_line, escape_json, print_message, print_output, print_reading, terminal_language
 
 if TYPE_CHECKING:
-    from research import DatabaseAnswer, Upload
+    from research import Correction, DatabaseAnswer, FileTable, ReadingNote, Upload
 
 DESCRIPTION = "Queries a database, or files."
 
@@ -32,38 +33,90 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write all rows, up to a million, into a .csv, .xlsx or .parquet file",
     )
-    parser.add_argument(
+    _add_file_arguments(parser)
+
+
+def _add_file_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add files and the options on how they are read, which are recorded for the file that they follow."""
+    group = parser.add_argument_group(
+        "files", "An option on how files are read is about the file that it follows; before the first, about all."
+    )
+    group.add_argument(
         "--file",
         type=Path,
-        action="append",
+        action=_AddFile,
         default=[],
         metavar="FILE",
         help="a CSV, TSV, Excel, Parquet or JSON file, or a document with tables, to query instead; may be repeated",
     )
-    parser.add_argument(
-        "--header", type=int, metavar="ROW", help="the header row of those files, 0 for none (default: detected)"
+    group.add_argument(
+        "--heading-row",
+        "--header",
+        dest="header",
+        type=int,
+        action=_CorrectFile,
+        metavar="ROW",
+        help="the row of the headings, 0 for none (default: detected)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--encoding",
         choices=research.TEXT_ENCODINGS,
-        default="",
+        action=_CorrectFile,
         metavar="NAME",
-        help=f"the encoding of text files, of {', '.join(research.TEXT_ENCODINGS)} (default: detected)",
+        help=f"the encoding of a text file, of {', '.join(research.TEXT_ENCODINGS)} (default: detected)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--delimiter",
         choices=(",", ";", "|", "tab"),
-        default="",
+        action=_CorrectFile,
         metavar="MARK",
-        help="the mark between the values of text files: , ; | or tab (default: detected)",
+        help="the mark between the values of a text file: , ; | or tab (default: detected)",
     )
-    parser.add_argument(
+    group.add_argument(
+        "--column-type",
         "--column",
-        action="append",
-        default=[],
-        metavar="HEADING=TYPE",
-        help="the type of a column: text, integer, number, date, datetime or boolean",
+        dest="columns",
+        action=_CorrectFile,
+        metavar="NAME=TYPE",
+        help=f"the type of a column, of {', '.join(research.COLUMN_CHOICES)}; may be repeated",
     )
+    group.add_argument(
+        "--keep-totals",
+        dest="keep_totals",
+        nargs=0,
+        action=_CorrectFile,
+        help="leave rows of totals in the data (default: they are set aside)",
+    )
+    parser.set_defaults(correction=research.Correction())
+
+
+class _AddFile(argparse.Action):
+    """Adds a file with the correction that was given for all files before it."""
+
+    def __call__(self, parser: object, namespace: argparse.Namespace, value: Any, option: object = None) -> None:
+        namespace.file = [*namespace.file, (value, namespace.correction)]
+
+
+class _CorrectFile(argparse.Action):
+    """Corrects how the last file is read, or all files if none was given yet."""
+
+    def __call__(self, parser: object, namespace: argparse.Namespace, value: Any, option: object = None) -> None:
+        *others, (path, correction) = namespace.file or [(None, namespace.correction)]
+        update: dict[str, Any] = {self.dest: value}
+        if self.dest == "columns":
+            heading, _, choice = value.rpartition("=")
+            if choice not in research.COLUMN_CHOICES or not heading:
+                raise argparse.ArgumentError(self, f"takes NAME=TYPE; types are {', '.join(research.COLUMN_CHOICES)}")
+            update = {"columns": correction.columns | {heading: ("", choice)}}
+        elif self.dest == "keep_totals":
+            update = {"keep_totals": True}
+        elif value == "tab":
+            update = {"delimiter": "\t"}
+        correction = correction.model_copy(update=update)
+        if path is None:
+            namespace.correction = correction
+        else:
+            namespace.file = [*others, (path, correction)]
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -91,7 +144,7 @@ def execute(args: argparse.Namespace) -> int:
         raise CommandError(EXIT_USAGE, f"-o takes a file that ends in {', '.join(research.ROW_FILE_SUFFIXES)}.")
     _print_unreadable(database)
     if args.output and args.sql:
-        return _export_rows(args.sql, args.output, database)
+        return _export_rows(args.sql, args.output, database, has_files=bool(args.file))
     answer = (
         research.get_application().databases.query(args.sql, database=database)
         if args.sql
@@ -99,7 +152,9 @@ def execute(args: argparse.Namespace) -> int:
     )
     if args.output and answer.status in ("answered", "partial"):
         _print_note(clean_line(answer.answer) + "\n")
-        return _export_rows(answer, args.output, database)
+        return _export_rows(answer, args.output, database, has_files=bool(args.file))
+    if answer.question == answer.sql and not args.file:  # else they are in the answer, or printed before it
+        _print_reading_notes(answer.reading_notes)
     if args.json:
         print_output(escape_json(answer.model_dump_json()))
     elif answer.status in ("answered", "partial", "empty"):
@@ -109,6 +164,12 @@ def execute(args: argparse.Namespace) -> int:
     if answer.status == "empty":
         return print_message(EXIT_NOTHING_FOUND, answer.answer) if args.sql is None else EXIT_ANSWERED
     return print_message(EXIT_FAILED if answer.status == "failed" else EXIT_USAGE, answer.answer)
+
+
+def _print_reading_notes(notes: Sequence[ReadingNote]) -> None:
+    """Print the doubts with which the files of a statement were read."""
+    for note in notes:
+        _print_note(f"{clean_line(research.describe_reading_note(note, terminal_language()))}\n")
 
 
 def _print_unreadable(database: str) -> None:
@@ -121,7 +182,7 @@ def _print_unreadable(database: str) -> None:
         _print_note(clean_line(research.message("database.unreadable", language, names=names)) + "\n")
 
 
-def _export_rows(statement: str | DatabaseAnswer, path: Path, database: str) -> int:
+def _export_rows(statement: str | DatabaseAnswer, path: Path, database: str, *, has_files: bool) -> int:
     """Write all rows to a file and print their number."""
     try:
         export = research.get_application().databases.export_rows(
@@ -133,6 +194,8 @@ def _export_rows(statement: str | DatabaseAnswer, path: Path, database: str) -> 
         return print_message(EXIT_USAGE, export.error)
     if sys.stderr.isatty():
         _print_note("\r")
+    if not has_files:
+        _print_reading_notes(export.reading_notes)
     more = "; there are more" if export.has_more else ""
     _print_note(f"{export.row_count} rows in {clean_line(str(path))}{more}\n")
     return EXIT_ANSWERED
@@ -169,26 +232,14 @@ def _load_files(args: argparse.Namespace, *, is_output: bool) -> Upload:
     The description goes to the standard output if it is all that the command prints (`is_output`),
     else to standard error.
     """
-    corrected = {}
-    for pair in args.column:
-        heading, _, kind = pair.rpartition("=")
-        if kind not in research.COLUMN_TYPES or not heading:
-            raise CommandError(
-                EXIT_USAGE, f"--column takes HEADING=TYPE; types are {', '.join(research.COLUMN_TYPES)}."
-            )
-        corrected[heading] = ("", kind)
-    delimiter = "\t" if args.delimiter == "tab" else args.delimiter
-    correction = research.Correction(header=args.header, encoding=args.encoding, delimiter=delimiter, columns=corrected)
     language = terminal_language()
     sources = []
     try:
-        for argument in args.file:
+        for argument, correction in args.file:
             path = argument.expanduser()
             if not path.is_file():
                 raise CommandError(EXIT_USAGE, f"There is no file {clean_line(str(argument))}.")
-            detected = research.detect_tables(path, "", {"": correction})
-            sheets = {table.sheet: correction for table in detected}
-            sources.append((path, research.detect_tables(path, "", sheets)))
+            sources.append((path, _detect_tables(path, correction)))
         upload = research.get_application().databases.load_files(sources, _show_progress)
     except research.UnreadableTableError as error:
         raise CommandError(EXIT_USAGE, error.message_in(language)) from None
@@ -198,9 +249,31 @@ def _load_files(args: argparse.Namespace, *, is_output: bool) -> Upload:
             "loaded.table", language, table=table.name, rows=table.rows or 0, file=table.file, columns=columns
         )
         (print_output if is_output else _print_note)(clean_line(line) + "\n")
-        for remark in table.remarks(language):
-            _print_note(f"  {clean_line(remark)}\n")
+        print_reading(table)
     return upload
+
+
+def _detect_tables(path: Path, correction: Correction) -> tuple[FileTable, ...]:
+    """Detect the tables of a file, with one correction for all of its sheets.
+
+    Raises:
+        UnreadableTableError: there are none.
+        CommandError: a column that the correction names is in none of them.
+    """
+    detected = research.detect_tables(path, "", {"": correction})
+    detected = research.detect_tables(path, "", {table.sheet: correction for table in detected})
+    columns = [column for table in detected for column in table.columns]
+    headings = {column.name: column.heading for column in columns} | {c.heading: c.heading for c in columns}
+    if unknown := sorted(set(correction.columns) - set(headings)):
+        names = ", ".join(clean_line(name) for name in dict.fromkeys(headings.values()))
+        raise CommandError(
+            EXIT_USAGE, f"{clean_line(path.name)} has no column {clean_line(unknown[0])}; its columns are {names}."
+        )
+    named = {headings[name]: choice for name, choice in correction.columns.items()}
+    if named == correction.columns:
+        return detected
+    correction = correction.model_copy(update={"columns": named})
+    return research.detect_tables(path, "", {table.sheet: correction for table in detected})
 
 
 def _print_note(text: str) -> None:

@@ -58,6 +58,8 @@ def _add_documents(args: argparse.Namespace) -> int:
             details.append(f"pages {research.page_ranges(outcome.pages)} hold pictures without text")
         elif outcome.detail:
             details.append(outcome.detail)
+        if outcome.skipped_attachments:
+            details.append(f"attachments of other types not read: {', '.join(outcome.skipped_attachments)}")
         detail = "; ".join(details)
         print_output(
             f"{outcome.outcome:<13}  {clean_line(outcome.name)}{'  ' + clean_line(detail) if detail else ''}\n"

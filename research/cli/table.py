@@ -10,7 +10,7 @@ import research
 from research.cli.exit_codes import EXIT_ANSWERED, EXIT_USAGE, CommandError
 from research.cli.options import add_json_option, add_limit_options, add_output_options
 from research.cli.run_output import check_output, find_run, follow_and_write, parse_sources, read_limits
-from research.cli.terminal import print_output
+from research.cli.terminal import print_output, print_reading
 
 DESCRIPTION = "Fills in a table from a TOML file, every cell cited."
 
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     check_output(args.output, is_table=True)
     try:
-        grid, spec_options = research.load_table_spec(args.spec)
+        grid, spec_options = research.load_table_spec(args.spec, print_reading)
     except (OSError, research.TableSpecError) as error:
         raise CommandError(EXIT_USAGE, str(error)) from error
     options = _read_options(args, spec_options)

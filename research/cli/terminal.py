@@ -16,6 +16,8 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+import research
+
 Language = Literal["zh", "en"]
 
 _CONTROL_CHARS = re.compile(
@@ -104,6 +106,12 @@ def print_output(text: str) -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         _discard_output(sys.stdout)
+
+
+def print_reading(table: research.FileTable) -> None:
+    """Print to standard error how a table was read from a file: one line of decisions, then the doubts."""
+    for line in table.remarks(terminal_language()):
+        sys.stderr.write(f"  {clean_line(line)}\n")
 
 
 def escape_json(text: str) -> str:

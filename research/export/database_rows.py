@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from research.citations.numbering import CitedAnswer
 from research.core.display_names import localise_rows
+from research.core.reading_notes import reading_note_lines
 from research.core.records import QueryResult, Report
 from research.export.database_rows_markdown import column_coverage_lines
 from research.export.options import ExportOptions
@@ -27,13 +28,15 @@ def rows_table(rows: QueryResult) -> ExportTable:
     """Build the table of a result, with unique column names.
 
     Its metadata is the statement (`sql`), and in how many rows the compared columns have a value
-    (`known`).
+    (`known`), and the doubts with which the files it reads were read (`notes`).
     """
     types = rows.types or ("text",) * len(rows.names)
     columns = [ExportColumn(name, kind) for name, kind in zip(unique_names(rows.names), types, strict=True)]
     metadata = {"sql": rows.sql}
     if lines := _coverage_lines(rows):
         metadata["known"] = "\n".join(lines)
+    if rows.reading_notes:
+        metadata["notes"] = "\n".join(reading_note_lines(rows.reading_notes))
     return ExportTable("rows", columns, rows.rows, metadata)
 
 
@@ -45,13 +48,15 @@ def rows_arrow_table(rows: QueryResult) -> pa.Table:
 def rows_excel(rows: QueryResult, provenance: Sequence[str] = ()) -> bytes:
     """Return a workbook with a sheet of typed cells and a sheet with the statement.
 
-    The sheet of the statement also says in how many rows the compared columns have a value.
+    The sheet of the statement also says in how many rows the compared columns have a value, and the doubts
+    with which the files it reads were read.
     Provenance lines, if given, go to an "About" sheet.
     """
     typed = arrow_table(rows_table(rows))
     columns = [ExportColumn(name) for name in typed.column_names]
     table = ExportTable("rows", columns, zip(*(column.to_pylist() for column in typed.columns), strict=True))
-    notes: dict[str, Sequence[str]] = {"SQL": [rows.sql, *_coverage_lines(rows)]}
+    lines = [rows.sql, *_coverage_lines(rows), *reading_note_lines(rows.reading_notes)]
+    notes: dict[str, Sequence[str]] = {"SQL": lines}
     return workbook_bytes([Sheet(table)], notes | ({ABOUT_SHEET: provenance} if provenance else {}))
 
 

@@ -20,6 +20,7 @@ from pyarrow import parquet as files
 from research.export import streaming_excel
 from research.export.formats import EXPORT_FORMATS
 from research.export.spreadsheet_text import csv_cell
+from research.export.table_csv import note_lines
 from research.export.table_model import ExportColumn, ExportTable, unique_names
 from research.export.table_parquet import arrow_table
 
@@ -38,15 +39,18 @@ def write_rows_file(
     rows: Iterable[DatabaseRow],
     sql: str,
     report_progress: ProgressCallback = lambda n: None,
+    notes: Sequence[str] = (),
 ) -> int:
     """Write rows to a file in the format of its suffix; return the number of rows written.
+
+    Notes on the rows stand below them in CSV, beside the statement in the others.
 
     Raises:
         KeyError: the suffix is not one of `ROW_FILE_SUFFIXES`.
         OSError: the file cannot be written; a partial file is left behind.
     """
     write = {".csv": _write_csv, ".xlsx": _write_excel, ".parquet": _write_parquet}[path.suffix.lower()]
-    return write(path, unique_names(names), _iter_batches(rows), sql, report_progress)
+    return write(path, unique_names(names), _iter_batches(rows), sql, report_progress, notes)
 
 
 def _iter_batches(rows: Iterable[DatabaseRow]) -> Iterator[list[DatabaseRow]]:
@@ -56,7 +60,12 @@ def _iter_batches(rows: Iterable[DatabaseRow]) -> Iterator[list[DatabaseRow]]:
 
 
 def _write_csv(
-    path: Path, names: Sequence[str], batches: Iterator[list[DatabaseRow]], sql: str, report_progress: ProgressCallback
+    path: Path,
+    names: Sequence[str],
+    batches: Iterator[list[DatabaseRow]],
+    sql: str,
+    report_progress: ProgressCallback,
+    notes: Sequence[str],
 ) -> int:
     """Write CSV with the cells of `research.export.table_csv`."""
     count = 0
@@ -67,16 +76,23 @@ def _write_csv(
             lines.writerows([csv_cell(value) for value in row] for row in batch)
             count += len(batch)
             report_progress(count)
+        lines.writerows(note_lines(notes))
     return count
 
 
 def _write_parquet(
-    path: Path, names: Sequence[str], batches: Iterator[list[DatabaseRow]], sql: str, report_progress: ProgressCallback
+    path: Path,
+    names: Sequence[str],
+    batches: Iterator[list[DatabaseRow]],
+    sql: str,
+    report_progress: ProgressCallback,
+    notes: Sequence[str],
 ) -> int:
     """Write Parquet with a row group per batch and the statement in the metadata."""
     with tempfile.TemporaryFile() as spool:
         table, count = _spool_rows(batches, spool, names, report_progress)
-        schema = arrow_table(table._replace(metadata={"sql": sql})).schema
+        metadata = {"sql": sql} | ({"notes": "\n".join(notes)} if notes else {})
+        schema = arrow_table(table._replace(metadata=metadata)).schema
         with files.ParquetWriter(path, schema) as out:
             for batch in _read_spooled(spool, table, count, report_progress):
                 out.write_table(batch.cast(schema))
@@ -84,7 +100,12 @@ def _write_parquet(
 
 
 def _write_excel(
-    path: Path, names: Sequence[str], batches: Iterator[list[DatabaseRow]], sql: str, report_progress: ProgressCallback
+    path: Path,
+    names: Sequence[str],
+    batches: Iterator[list[DatabaseRow]],
+    sql: str,
+    report_progress: ProgressCallback,
+    notes: Sequence[str],
 ) -> int:
     """Write a sheet of typed cells, up to Excel's row limit, and a sheet with the statement."""
     with tempfile.TemporaryFile() as spool:
@@ -94,7 +115,7 @@ def _write_excel(
             for batch in _read_spooled(spool, table, count, report_progress):
                 yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
-        streaming_excel.write_workbook(path, names, islice(typed(), MAX_SHEET_ROWS - 1), sql)
+        streaming_excel.write_workbook(path, names, islice(typed(), MAX_SHEET_ROWS - 1), [sql, *notes])
     return min(count, MAX_SHEET_ROWS - 1)
 
 

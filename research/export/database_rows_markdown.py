@@ -11,6 +11,7 @@ from typing import Any
 
 from research.core.display_names import localise_rows
 from research.core.i18n import Translator
+from research.core.reading_notes import describe_reading_note
 from research.core.records import DatabaseStep, Finding, Language, QueryResult, Report
 from research.export.markdown_escaping import bullet_list, escape_markdown, markdown_table
 from research.export.tree_markdown import code_block
@@ -30,6 +31,7 @@ def database_blocks(report: Report, translate: Translator, language: Language) -
         yield from bullet_list(_step_lines(finding, translate))
         yield from _table_blocks(rows, translate)
         yield from (escape_markdown(line) for line in column_coverage_lines(rows, translate))
+        yield from (escape_markdown(describe_reading_note(note, language)) for note in rows.reading_notes)
 
 
 def column_coverage_lines(rows: QueryResult, translate: Translator) -> list[str]:

@@ -18,6 +18,7 @@ from urllib.parse import quote
 from research.citations.markdown_parser import Node
 from research.citations.numbering import CitedAnswer, CitedSource
 from research.citations.support import AnswerSupport, CheckedSentence, check_support
+from research.core.document_names import page_unit
 from research.core.page_views import IMAGE_TYPE, CitedText, MissingPage, PageImage
 from research.core.records import Evidence, Language, Passage, Report
 from research.core.text.control_chars import replace_surrogates
@@ -256,8 +257,8 @@ class _HTMLWriter:
 
     def _render_pages(self, evidence: Evidence) -> Iterator[str]:
         """Show the pages of the cited passages with their words marked, as far as the limit allows."""
-        if self._page_viewer is None or self._max_pages == 0:
-            return
+        if self._page_viewer is None or self._max_pages == 0 or page_unit(evidence.locator) != "page":
+            return  # slides and cells are not drawn
         texts: dict[int, list[CitedText]] = {}
         for passage in evidence.passages:
             if passage.page is not None:
@@ -273,10 +274,12 @@ class _HTMLWriter:
                 yield self._render_page(view)
             elif isinstance(view, MissingPage) and view.reason not in _UNREMARKABLE_REASONS:
                 reason = self._translate(f"no page.{view.reason}")
-                yield f"<p>{self._translate('page', page=number)}: {reason}</p>"
+                yield f"<p>{self._page_label(evidence, number)}: {reason}</p>"
 
     def _render_page(self, page: PageImage) -> str:
-        caption = " · ".join((self._translate("page", page=page.page), self._translate(f"page match.{page.match}")))
+        caption = " · ".join(
+            (self._translate("page", page=page.page, unit="page"), self._translate(f"page match.{page.match}"))
+        )
         alternative = self._translate("page picture", page=page.page)
         data = b64encode(page.data).decode()
         return (
@@ -284,11 +287,14 @@ class _HTMLWriter:
             f'src="data:{IMAGE_TYPE};base64,{data}"><figcaption>{caption}</figcaption></figure>'
         )
 
+    def _page_label(self, evidence: Evidence, page: int | str) -> str:
+        return self._translate("page", page=page, unit=page_unit(evidence.locator))
+
     def _render_passage(self, evidence: Evidence, passage: Passage) -> str:
         spots = self._supporting_spans(evidence, passage)
         facts = [
             escape_html(passage.heading),
-            self._translate("page", page=passage.page_range) if passage.page_range else "",
+            "" if passage.page is None else self._page_label(evidence, passage.page_range),
             self._translate("grounding") if passage.origin == "grounding" else "",
             self._translate("ocr") if passage.ocr else "",
             self._link_to_passage(evidence, passage, spots),

@@ -22,6 +22,7 @@ from research.citations.support import (
     check_support,
     mark_doubtful_sentences,
 )
+from research.core.document_names import page_unit
 from research.core.i18n import Translator
 from research.core.records import Evidence, Language, Passage, Report, SpanKind
 from research.export import news_markdown
@@ -246,7 +247,7 @@ def _quote_location(item: NumberedSpan, evidence: Evidence, translate: Translato
     page = passage.page_range if passage else ""
     notice = translate(f"notice.{evidence.notice}") if evidence.notice else ""
     facts = [notice, escape_markdown(source_name(evidence, translate)), escape_markdown(heading)]
-    facts.append(translate("page", page=page) if page else "")
+    facts.append(translate("page", page=page, unit=page_unit(evidence.locator)) if page else "")
     facts.append(translate("ocr") if passage and passage.ocr else "")
     return " · ".join(word for word in facts if word)
 

@@ -47,8 +47,9 @@ field without a value is "", [], 0, false or null.
   (category of the provider), address, district, city, `distance` (metres from the search centre, or
   null), `rating` (of 5, or null), `cost` (yuan a person, or null), hours, phone, photos, sample. A
   passage has id, `origin` (source: text of the document; grounding: wording of a search model that
-  names this source), text, start, end, heading, page, `last_page` (only of a sentence over a
-  page end), title, `ocr` (true if read from the picture of its page)
+  names this source), text, start, end, heading, page (the slide of a .pptx file, the cell of an
+  .ipynb file), `last_page` (only of a sentence over a page end), title, `ocr` (true if read from the
+  picture of its page)
 - `coverage`: for a report on the news, else null. `as_of`, `newest` (days), `stale`, `stories` (id,
   headline, `evidence` ids, outlets, `independent` pieces, `day` of the first report, `latest`,
   stale, tone, `tone_from_words`: true if no model has judged the tone), `outlets` (name, items, stories,
@@ -83,7 +84,8 @@ field without a value is "", [], 0, false or null.
   `rows` of a database (sql, names, types and rows; `truncated`: there were more, `shortened_cells`: number of
   such cells, seconds, `unmatched_filters`: those that can find nothing, `coverage`: of the `rows` that
   a statement reads, the number in which its compared `columns` are `known`, null if not counted,
-  `subquery`: the rows are those of a subquery; or null), `steps` on the way to them (kind, text, sql,
+  `subquery`: the rows are those of a subquery, `reading_notes`: doubts with which its files were read; or
+  null), `steps` on the way to them (kind, text, sql,
   rows, seconds) and failures
 - `failures`: failures at any stage: stage, source, query, reason, hint, message
 - `usage`: `calls` (stage, model, calls, input, cached, output, searches, cost, `estimated`: true if

@@ -40,9 +40,9 @@ _EXCEL_EPOCH = datetime(1899, 12, 30)
 SheetRow = Iterable[Any]
 
 
-def write_workbook(path: Path, names: Iterable[str], rows: Iterable[SheetRow], sql: str) -> None:
-    """Write a sheet `rows` with headings and a sheet `SQL` with a statement."""
-    sheets = {"rows": _rows_xml(names, rows), "SQL": iter([_row_xml([sql], _TEXT_STYLE)])}
+def write_workbook(path: Path, names: Iterable[str], rows: Iterable[SheetRow], lines: Iterable[str]) -> None:
+    """Write a sheet `rows` with headings and a sheet `SQL` with lines: a statement, and notes on its rows."""
+    sheets = {"rows": _rows_xml(names, rows), "SQL": (_row_xml([line], _TEXT_STYLE) for line in lines)}
     numbers = range(1, len(sheets) + 1)
     listed = "".join(
         f'<sheet name="{name}" sheetId="{n}" r:id="r{n}"/>' for n, name in zip(numbers, sheets, strict=True)

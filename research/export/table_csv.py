@@ -14,7 +14,8 @@ def table_csv(tables: Sequence[ExportTable]) -> bytes:
     """Encode tables as CSV, column names first.
 
     A byte order mark keeps Excel from garbling Chinese. Several tables are separated by an empty
-    line, each below its name or number. Cells are escaped by `csv_cell`.
+    line, each below its name or number. Cells are escaped by `csv_cell`. The metadata `notes` of a table
+    stands below it.
     """
     out = StringIO()
     lines = writer(out)
@@ -23,4 +24,10 @@ def table_csv(tables: Sequence[ExportTable]) -> bytes:
             lines.writerows([[]] * (at > 0) + [[csv_cell(table.name or f"{at + 1}")]])
         lines.writerow([csv_cell(column.name) for column in table.columns])
         lines.writerows([csv_cell(value) for value in row] for row in table.rows)
+        lines.writerows(note_lines((table.metadata or {}).get("notes", "").splitlines()))
     return ("\ufeff" + out.getvalue()).encode()
+
+
+def note_lines(notes: Sequence[str]) -> list[list[str]]:
+    """Return the rows of notes below a table, after an empty one; none if there are no notes."""
+    return [[], *([csv_cell(f"注 Note: {note}")] for note in notes)] if notes else []

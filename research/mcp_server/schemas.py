@@ -160,7 +160,7 @@ class LibraryPassage(_Result):
     title: str
     name: str
     heading: str
-    page: int | None
+    page: int | None  # the slide of a .pptx file, the cell of an .ipynb file
     last_page: int | None = None  # of a sentence over a page end
     url: str
     sample: bool

@@ -9,6 +9,7 @@ space from the layout is removed.
 
 from __future__ import annotations
 
+import base64
 import csv
 import hashlib
 import os
@@ -17,11 +18,13 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
+from email.errors import MessageError
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from lxml import etree
+from pydantic import Base64Bytes
 
 from research.core.records import Language, Record
 from research.core.text.tokenizer import detect_language
@@ -35,16 +38,24 @@ from research.readers.drafts import (
     UnreadableFileError,
     clean_lines,
     one_line,
+    remove_invisible,
     too_deep_error,
     too_long_error,
 )
+from research.readers.epub import read_epub
 from research.readers.json_records import read_json, read_json_lines
+from research.readers.mail import MAX_ATTACHED_DEPTH, MAX_ATTACHMENTS, read_eml
 from research.readers.markup import read_html, read_markdown, read_plain_text, web_address
+from research.readers.notebooks import read_notebook
 from research.readers.office_files import MAX_UNPACKED_BYTES
+from research.readers.open_document import read_odt
+from research.readers.outlook import read_msg
 from research.readers.pdf import MAX_PAGES, read_pdf
 from research.readers.pictures import MAX_MEGAPIXELS, read_picture
 from research.readers.pool import MB, ParserError, ParserFault, ParserPool, ResourceLimits
-from research.readers.tabular_text import MAX_CELLS, MAX_ROWS, read_csv, read_tsv, read_xlsx
+from research.readers.rich_text import read_rtf
+from research.readers.slides import read_pptx
+from research.readers.tabular_text import MAX_CELLS, MAX_ROWS, read_csv, read_ods, read_tsv, read_workbook, read_xlsx
 from research.readers.webpages import MAX_ATTRIBUTES, MAX_ELEMENTS
 from research.readers.word import read_docx
 
@@ -61,6 +72,8 @@ FILE_LIMITS: dict[FileLimit, int] = {
     "pixels": MAX_MEGAPIXELS,
     "attributes": MAX_ATTRIBUTES,
     "elements": MAX_ELEMENTS,
+    "attachments": MAX_ATTACHMENTS,
+    "attached": MAX_ATTACHED_DEPTH,
 }
 MAX_WAIT_SECONDS = 600.0  # that a file waits for a free process
 
@@ -97,13 +110,20 @@ class DocumentSection(Record):
     last_page: int | None = None
 
 
+class Attachment(Record):
+    """A file attached to a mail; `data` is empty if its format cannot be read."""
+
+    name: str
+    data: Base64Bytes
+
+
 class Document(Record):
     """A file as plain text. Paragraphs end with a line break; sections are in order and never
     empty.
 
     Heading lines are part of the text and lie between sections. `published` is stated by the file,
     never guessed. `sha256` is the digest of the file's bytes. `pictures` are the pages that hold
-    images without text, each with its chapter.
+    images without text, each with its chapter, `attachments` the files in a mail.
     """
 
     name: str
@@ -115,6 +135,7 @@ class Document(Record):
     language: Language
     sha256: str
     pictures: tuple[tuple[int, str], ...] = ()
+    attachments: tuple[Attachment, ...] = ()
 
 
 def read_document(name: str, data: bytes, *, allow_scans: bool = False) -> Document:
@@ -244,6 +265,13 @@ def parse_document(name: str, data: bytes, *, allow_scans: bool = False, all_tex
         language=draft.language or detect_language(text or title),
         sha256=hashlib.sha256(data).hexdigest(),
         pictures=tuple(draft.picture_pages.items()),
+        attachments=tuple(
+            Attachment(
+                name=remove_invisible(file),
+                data=base64.b64encode(content if is_accepted(file, include_pictures=True) else b""),
+            )
+            for file, content in draft.attachments
+        ),
     )
 
 
@@ -295,6 +323,7 @@ def _parser_errors() -> tuple[type[Exception], ...]:
         zlib.error,
         etree.LxmlError,
         csv.Error,
+        MessageError,
         struct.error,
         ArithmeticError,  # includes OverflowError
         AssertionError,
@@ -365,11 +394,22 @@ _FORMATS = {
     **dict.fromkeys((".html", ".htm"), FileFormat(read_html, _PAGE_LIMITS, ("trafilatura",))),
     ".pdf": FileFormat(read_pdf, ParsingLimits(320, 40, 1.5, 60), ("pypdfium2",)),
     ".docx": FileFormat(read_docx, ParsingLimits(96, 400, 1.5, 20), ("docx",)),
+    ".pptx": FileFormat(read_pptx, ParsingLimits(128, 150, 1.5, 15), ("pptx",)),
+    ".odt": FileFormat(read_odt, ParsingLimits(96, 400, 1.5, 20)),
+    ".rtf": FileFormat(read_rtf, ParsingLimits(64, 80, 1.5, 10)),
+    ".epub": FileFormat(read_epub, ParsingLimits(96, 150, 1.5, 20)),
+    ".eml": FileFormat(read_eml, ParsingLimits(64, 60, 1.5, 4)),
+    ".msg": FileFormat(read_msg, ParsingLimits(64, 60, 1.5, 4), ("olefile",)),
+    ".ipynb": FileFormat(read_notebook, _PAGE_LIMITS),
     ".csv": FileFormat(read_csv),
     ".tsv": FileFormat(read_tsv),
     ".json": FileFormat(read_json),
     **dict.fromkeys((".jsonl", ".ndjson"), FileFormat(read_json_lines)),
     ".xlsx": FileFormat(read_xlsx, ParsingLimits(96, 150, 1.5, 15), ("openpyxl",)),
+    **dict.fromkeys(
+        (".xls", ".xlsb"), FileFormat(read_workbook, ParsingLimits(96, 150, 1.5, 15), ("python_calamine", "olefile"))
+    ),
+    ".ods": FileFormat(read_ods, ParsingLimits(96, 400, 1.5, 20), ("python_calamine",)),
     **dict.fromkeys(PICTURE_SUFFIXES, FileFormat(read_picture, imports=("PIL.TiffImagePlugin",))),
 }
 SUFFIXES = tuple(_FORMATS)

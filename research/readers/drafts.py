@@ -19,11 +19,12 @@ MAX_DEPTH = 256  # libxml2's limit on nested elements
 FileProblem = Literal["unsupported", "unreadable", "encrypted", "empty", "no text layer", "too large"]
 # The limit that a file exceeds: its size, characters of text, pages of a PDF, rows of a table,
 # cells of a sheet, unpacked size, drawing of one PDF page, depth of nesting, pixels of an image,
-# attributes of an element, elements of a page, time or memory of the parser; or a limit of the
-# machine: files read at once (busy), processes that can be started (start).
+# attributes of an element, elements of a page, slides that are pictures, files attached to a mail, mails
+# attached to each other, time or memory of the parser; or a limit of the machine: files read at once (busy),
+# processes that can be started (start).
 FileLimit = Literal[
     "", "size", "characters", "pages", "rows", "cells", "unpacked", "page", "depth", "pixels",
-    "attributes", "elements", "time", "memory", "busy", "start",
+    "attributes", "elements", "slides", "attachments", "attached", "time", "memory", "busy", "start",
 ]  # fmt: skip
 
 _INVISIBLE_CHARS = "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -89,7 +90,9 @@ class FileDraft:
     published: date | None = None
     language: Language | None = None
     picture_pages: dict[int, str] = field(default_factory=dict)  # image pages -> chapter
+    attachments: list[tuple[str, bytes]] = field(default_factory=list)  # files of a mail: name, content
     open_headings: list[tuple[int, str]] = field(default_factory=list)
+    page: int | None = None  # of the blocks that are added next
 
     @property
     def heading_path(self) -> tuple[str, ...]:
@@ -99,11 +102,11 @@ class FileDraft:
         """Add a heading, which closes all open headings of its level and below."""
         if text := one_line(text):
             self.open_headings = [*(item for item in self.open_headings if item[0] < level), (level, text)]
-            self.blocks.append(TextBlock(text, self.heading_path, is_heading=True))
+            self.blocks.append(TextBlock(text, self.heading_path, self.page, is_heading=True))
 
     def add_text(self, text: str) -> None:
         if text.strip():
-            self.blocks.append(TextBlock(text, self.heading_path))
+            self.blocks.append(TextBlock(text, self.heading_path, self.page))
 
 
 # Text

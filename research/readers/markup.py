@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from copy import deepcopy
-from typing import Any
+from itertools import groupby
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from lxml import etree
@@ -123,11 +124,11 @@ def read_markdown(data: bytes) -> FileDraft:
     )
     language = metadata.get("language", "").lower()[:2]
     draft.language = "zh" if language == "zh" else "en" if language == "en" else None
-    _add_markdown(draft, text)
+    add_markdown(draft, text)
     return draft
 
 
-def _add_markdown(draft: FileDraft, markdown: str) -> None:
+def add_markdown(draft: FileDraft, markdown: str) -> None:
     """Add the headings, paragraphs, lists and tables of Markdown, which may have HTML in it, to a draft.
 
     Images give their description.
@@ -309,3 +310,63 @@ def _remove_title_heading(draft: FileDraft) -> None:
             piece._replace(heading_path=piece.heading_path[1:]) if piece.heading_path[:1] == (top,) else piece
             for piece in draft.blocks
         ]
+
+
+# Blocks of a page without its main text: chapters of books, bodies of mails
+
+_ANCHOR_TAG = "anchor"  # no tag of HTML
+
+
+class PageBlock(NamedTuple):
+    """A part of a page in order: a heading with its level from 1, or text with level 0.
+
+    `anchor` is the id of an element that begins here, in which case there is no text.
+    """
+
+    text: str
+    level: int = 0
+    anchor: str = ""
+
+
+def parse_page(data: bytes, charset: str = "") -> Any:
+    """Parse all of a page; return None if there is nothing in it.
+
+    Raises:
+        UnreadableFileError: it is binary, nested too deep or has too many elements.
+    """
+    try:
+        return _parse_page(remove_invisible(reject_binary(decode_page(data, charset))))
+    except UnicodeError:
+        raise binary_file_error() from None
+    except etree.ParserError:
+        return None
+
+
+def page_blocks(root: Any, anchors: Collection[str] = ()) -> list[PageBlock]:
+    """Return the headings and other text of a page in order, tables row by row; the tree is changed.
+
+    `anchors` are the ids of elements whose position is wanted.
+    """
+    label_page(root)
+    for element in [*root.iter(etree.Element)] if anchors else []:
+        if (name := element.get("id")) in anchors:
+            mark = element.makeelement(_ANCHOR_TAG, name=name)
+            # The mark of a heading, which is yielded whole, goes before it.
+            if element.tag in _HEADING_TAGS and element.getparent() is not None:
+                element.addprevious(mark)
+            else:
+                mark.tail, element.text = element.text, None
+                element.insert(0, mark)
+    blocks: list[PageBlock] = []
+    for is_text, group in groupby(
+        text_pieces(root, (*_HEADING_TAGS, _ANCHOR_TAG)), lambda piece: isinstance(piece, str)
+    ):
+        if is_text:
+            blocks.append(PageBlock("\n".join(line.strip() for line in "".join(group).split("\n"))))
+            continue
+        for element in group:
+            if element.tag == _ANCHOR_TAG:
+                blocks.append(PageBlock("", anchor=element.get("name")))
+            else:
+                blocks.append(PageBlock(one_line(flatten_text(element)), int(element.tag[1])))
+    return [block for block in blocks if block.text.strip() or block.anchor]

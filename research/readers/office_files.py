@@ -11,8 +11,10 @@ from research.readers.packages import PackageError, check_package
 MAX_UNPACKED_BYTES = 200 * 1024 * 1024  # declared by a zip container
 
 
-def check_container(data: bytes, content_name: str) -> None:
+def check_container(data: bytes, content_name: str, *, allow_doctype: bool = False) -> None:
     """Refuse encrypted, old and oversized containers before anything is unpacked.
+
+    `allow_doctype` accepts document types, for parsers that expand no entities.
 
     Raises:
         UnreadableFileError: the container is refused.
@@ -22,7 +24,7 @@ def check_container(data: bytes, content_name: str) -> None:
             raise UnreadableFileError("encrypted", f"The {content_name} is protected with a password; save it without.")
         raise UnreadableFileError("unreadable", f"The {content_name} is in an old Office format; save it anew.")
     try:
-        check_package(io.BytesIO(data), MAX_UNPACKED_BYTES)
+        check_package(io.BytesIO(data), MAX_UNPACKED_BYTES, allow_doctype=allow_doctype)
     except PackageError as error:
         if error.problem == "encrypted":
             detail = f"The {content_name} is protected with a password; save it without."
@@ -39,7 +41,8 @@ def check_container(data: bytes, content_name: str) -> None:
 
 _GENERATED_TITLE_PATTERN = re.compile(
     r"(?i)\(?(?:untitled|anonymous|unspecified)|microsoft word\b|word document|无标题|未命名|文档\s?\d*$"
-    r"|.*\.(docx?|indd|pdf|tex|dvi|pages)$"
+    r"|powerpoint[ -]?presentation$|(?:powerpoint )?演示文稿\s?\d*$"
+    r"|.*\.(docx?|pptx?|indd|pdf|tex|dvi|pages)$"
 )
 
 

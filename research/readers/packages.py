@@ -1,4 +1,4 @@
-"""Limits on zip packages (docx, xlsx, xlsb, ods), checked before anything is unpacked."""
+"""Limits on zip packages (docx, pptx, xlsx, xlsb, odt, ods, epub), checked before anything is unpacked."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class PackageError(ValueError):
         super().__init__(problem)
 
 
-def check_package(file: IO[bytes], max_bytes: int) -> int:
+def check_package(file: IO[bytes], max_bytes: int, *, allow_doctype: bool = False) -> int:
     """Check a package, and return its declared unpacked size in bytes.
 
     Refused are encrypted packages, an unpacked size over `max_bytes`, too many parts, a part with
-    an extreme compression ratio, and XML with a document type.
+    an extreme compression ratio, and, unless `allow_doctype` is set, XML with a document type.
 
     Raises:
         PackageError: the package is refused.
@@ -47,7 +47,7 @@ def check_package(file: IO[bytes], max_bytes: int) -> int:
             ):
                 raise PackageError("unpacked")
         for entry in entries:
-            if entry.filename.endswith((".xml", ".rels")):
+            if entry.filename.endswith((".xml", ".rels")) and not allow_doctype:
                 with package.open(entry) as part:
                     if has_doctype(part.read(DOCTYPE_SEARCH_BYTES)):
                         raise PackageError("doctype")

@@ -88,7 +88,7 @@ def read_pdf(data: bytes) -> FileDraft:
     first_text = next((block.text for block in draft.blocks if block.text), "")
     if not first_text and not draft.picture_pages:  # perhaps letters drawn as lines
         draft.picture_pages = {number: chapters.get(number) or "" for number in range(1, total + 1)}
-    draft.title = draft.title or title_line(layout.first_line())
+    draft.title = draft.title or title_line(layout.first_paragraph())
     return draft
 
 
@@ -215,10 +215,10 @@ class _PageLayout:
         if self._characters > MAX_CHARACTERS:
             raise too_long_error()
 
-    def first_line(self) -> str:
-        """Return the first line of text, "" if a table comes first."""
+    def first_paragraph(self) -> str:
+        """Return the first paragraph, "" if a table comes first."""
         first = next((paragraph for paragraph in self._paragraphs if any(paragraph.lines)), None)
-        return first.lines[0] if first and first.size else ""
+        return HyphenResolver(()).resolve(first.text()) if first and first.size else ""
 
     def pieces(self, total: int) -> Iterator[_Piece]:
         """Yield the text of each page, and each sentence that goes on over a page end after its first page."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from research.core.sql_quoting import quote_literal
+from research.readers.column_choices import choose_format, find_odd_values
 from research.readers.column_formats import ColumnFormat, detect_format
 from research.readers.delimited_text import find_file_encoding, read_first_rows
 from research.readers.nested_columns import flat_expression
@@ -111,8 +112,8 @@ def _table_from_rows(
         headings.pop()
     if len(headings) > MAX_COLUMNS:
         raise UnreadableTableError("columns", file)
-    formats = [detect_format([row[n] for row in body if n < len(row)]) for n in range(len(headings))]
-    columns = _make_columns(headings, formats, correction)
+    values = [[row[n] for row in body if n < len(row)] for n in range(len(headings))]
+    columns = _make_columns(headings, [detect_format(column) for column in values], correction, values)
     stem = Path(file).stem
     table = sheet if sheet and not re.fullmatch(r"(?i)sheet\d*|工作表\d*", sheet) else stem
     return FileTable(
@@ -123,24 +124,36 @@ def _table_from_rows(
         header_rows=max(1, found.height),
         columns=columns,
         sample=tuple(tuple(v[:200] for v in row[: len(columns)]) for row in body[:PREVIEW_ROWS]),
+        correction=correction or Correction(),
     )
 
 
 def _make_columns(
-    headings: Sequence[str], formats: Sequence[ColumnFormat], correction: Correction | None
+    headings: Sequence[str],
+    formats: Sequence[ColumnFormat],
+    correction: Correction | None,
+    values: Sequence[Sequence[str]] = (),
 ) -> tuple[FileColumn, ...]:
-    """Create the columns of a table from their headings and formats, as corrected by the analyst."""
+    """Create the columns of a table from their headings and formats, as corrected by the analyst.
+
+    `values` are the first values of each column of a file that has no types of its own.
+    """
     corrected = correction.columns if correction else {}
     used_names: set[str] = set()
     out = []
     for n, (heading, form) in enumerate(zip(headings, formats, strict=True), 1):
         display_heading = " ".join(heading.split())[:200] or f"column_{n}"
-        name, corrected_type = corrected.get(display_heading, ("", ""))
+        name, choice = corrected.get(display_heading, ("", ""))
         column_name = unique_name(sql_name(name or heading, f"column_{n}"), used_names)
-        kind = corrected_type or form.kind
-        if kind != form.kind:
-            form = form.model_copy(update={"kind": kind, "reason": ""})
-        out.append(FileColumn(heading=display_heading, name=column_name, type=kind, format=form))
+        first_values = values[n - 1] if values else ()
+        odd = None
+        if choice:
+            form = choose_format(choice, form, first_values)
+        elif form.kind == "text" and not form.reason:
+            odd = find_odd_values(first_values)
+        out.append(
+            FileColumn(heading=display_heading, name=column_name, type=form.kind, format=form, choice=choice, odd=odd)
+        )
     return tuple(out)
 
 
@@ -176,7 +189,7 @@ def _describe_sample(path: Path, kind: str, file: str, correction: Correction | 
     columns = _make_columns([row[0] for row in described], formats, correction)
     sample = tuple(tuple("" if value is None else str(value)[:200] for value in row) for row in rows)
     name = sql_name((correction.name if correction else "") or Path(file).stem, "table_1")
-    return FileTable(name=name, file=file, columns=columns, sample=sample)
+    return FileTable(name=name, file=file, columns=columns, sample=sample, correction=correction or Correction())
 
 
 def _type_from_duckdb(duckdb_type: str) -> FileColumnType:

@@ -235,7 +235,11 @@ def _scale_progress(report_progress: ProgressCallback, start: float, width: floa
 
 
 def _display_name(name: str) -> str:
-    """Return the last part of a file's name on one line, for display."""
+    """Return the last part of a file's name on one line, for display; shortened, it keeps its suffix."""
     last_part = name.replace("\\", "/").rsplit("/", 1)[-1]
     printable = "".join(character if character.isprintable() else " " for character in last_part)
-    return " ".join(printable.split())[:MAX_NAME_CHARS] or "?"
+    full_name = " ".join(printable.split()) or "?"
+    if len(full_name) <= MAX_NAME_CHARS:
+        return full_name
+    suffix = Path(full_name).suffix[:10]
+    return full_name[: MAX_NAME_CHARS - len(suffix)] + suffix

@@ -7,8 +7,7 @@ from __future__ import annotations
 import csv
 import tempfile
 import threading
-from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,9 +16,10 @@ from typing import Any
 import duckdb
 
 from research.core.sql_quoting import quote_identifier, quote_literal
-from research.readers.column_formats import ColumnFormat, convert
+from research.readers.column_choices import make_odd_values
 from research.readers.delimited_text import MAX_LINE_CHARS, read_rows
 from research.readers.nested_columns import flat_expression
+from research.readers.row_conversion import RowConverter
 from research.readers.table_records import (
     MAX_ROWS,
     SHEET_SUFFIXES,
@@ -118,8 +118,8 @@ def _write_plain_csv(path: Path, table: FileTable, csv_path: Path) -> FileTable:
     """
     while True:
         sorter = RowSorter([n for n, column in enumerate(table.columns) if column.type in ("integer", "number")])
+        converter = RowConverter(table.columns)
         set_aside: list[SetAsideRow] = []
-        missing, failing = Counter[int](), set[int]()
         set_aside_count = short_rows = 0
         width = len(table.columns)
         with csv_path.open("w", encoding="utf-8", newline="") as output:
@@ -127,44 +127,21 @@ def _write_plain_csv(path: Path, table: FileTable, csv_path: Path) -> FileTable:
             for number, row in enumerate(_read_table_rows(path, table), 1):
                 if number <= table.header or not any(row):
                     continue
-                kind: RowKind | None = "width" if any(row[width:]) else None
-                values: list[str] = []
-                for index, (text, column) in enumerate(zip(row, table.columns, strict=False)):
-                    value = convert(text, column.format)
-                    if value is None:
-                        failing.add(index)
-                    elif not value and text.strip():
-                        missing[index] += 1
-                    values.append(text if value is None else value)
-                kind = kind or sorter.kind(values)
-                if kind:
+                values = converter.convert(row)
+                kind: RowKind | None = "width" if any(row[width:]) else sorter.kind(values)
+                if kind and not (kind == "total" and table.correction.keep_totals):
                     set_aside_count += 1
                     if len(set_aside) < MAX_SET_ASIDE:
                         set_aside.append(make_set_aside(number, kind, row))
                     continue
+                values = converter.accept()
                 short_rows += len(values) < width
                 writer.writerow([*values, *[""] * (width - len(values))])
-        if not failing:
+        table = table.model_copy(update={"columns": converter.columns()})
+        if not converter.has_mixed_columns:
             break
-        table = _with_text_columns(table, failing)
-    columns = tuple(c.model_copy(update={"missing": missing[n]}) for n, c in enumerate(table.columns))
-    update = {
-        "columns": columns,
-        "set_aside": tuple(set_aside),
-        "set_aside_count": set_aside_count,
-        "short_rows": short_rows,
-    }
+    update = {"set_aside": tuple(set_aside), "set_aside_count": set_aside_count, "short_rows": short_rows}
     return table.model_copy(update=update)
-
-
-def _with_text_columns(table: FileTable, indices: Set[int]) -> FileTable:
-    """Return a table in which some columns are text, because not all of their values have the form."""
-    columns = tuple(
-        column.model_copy(update={"type": "text", "format": ColumnFormat()}) if n in indices else column
-        for n, column in enumerate(table.columns)
-    )
-    kept = (*table.kept, *(table.columns[n].name for n in sorted(indices)))
-    return table.model_copy(update={"columns": columns, "kept": kept})
 
 
 def _value_expression(column_index: int, kind: FileColumnType) -> str:
@@ -204,7 +181,10 @@ def _create_table(
         columns = table.columns
         if has_own_types:
             quoted_headings = [quote_identifier(column.heading) for column in columns]
-            values = [f"CAST({name} AS {_SQL_TYPES[c.type]})" for name, c in zip(quoted_headings, columns, strict=True)]
+            values = [
+                f"{'TRY_CAST' if c.choice and c.odd else 'CAST'}({name} AS {_SQL_TYPES[c.type]})"
+                for name, c in zip(quoted_headings, columns, strict=True)
+            ]
         else:
             values = [_value_expression(n, column.type) for n, column in enumerate(columns)]
         select_list = ", ".join(f"{v} AS {quote_identifier(c.name)}" for v, c in zip(values, columns, strict=True))
@@ -215,21 +195,31 @@ def _create_table(
         except duckdb.ConversionException:
             if not has_own_types:
                 raise UnreadableTableError("value", table.file) from None
-            try_expressions = [v.replace("CAST(", "TRY_CAST(", 1) for v in values]
-            count_expressions = ", ".join(
-                f"count(*) FILTER (WHERE ({t}) IS NULL AND nullif(trim(CAST({heading} AS VARCHAR)), '') IS NOT NULL)"
-                for heading, t in zip(quoted_headings, try_expressions, strict=True)
-            )
+            texts = [f"nullif(trim(CAST({heading} AS VARCHAR)), '')" for heading in quoted_headings]
+            tries = [f"TRY_CAST({h} AS {_SQL_TYPES[c.type]})" for h, c in zip(quoted_headings, columns, strict=True)]
+            counts = [f"count({text}), count({text}) FILTER (WHERE {value} IS NULL)" for text, value in zip(texts, tries, strict=True)]  # fmt: skip
             with open_engine(path, table.file) as raw, _poll_progress(raw, report_progress):
-                failure_counts = raw.execute(f"select {count_expressions} from {source}").fetchone() or ()
-            kept = (*table.kept, *(c.name for c, n in zip(columns, failure_counts, strict=True) if n))
-            columns = tuple(c.model_copy(update={"type": "text"}) if c.name in kept else c for c in columns)
-            table = table.model_copy(update={"columns": columns, "kept": kept})
+                row = raw.execute(f"select {', '.join(counts)} from {source}").fetchone() or ()
+            table = _with_odd_values(table, list(zip(row[::2], row[1::2], strict=True)))
             continue
         if rows > MAX_ROWS:
             raise UnreadableTableError("rows", table.file)
         return table.model_copy(update={"rows": rows})
     raise UnreadableTableError("value", table.file)
+
+
+def _with_odd_values(table: FileTable, counts: Sequence[tuple[int, int]]) -> FileTable:
+    """Return a table with the number of values, and of values of another type, of each column.
+
+    A column with such values is text unless a person has chosen its type.
+    """
+    columns = list(table.columns)
+    for index, (total, count) in enumerate(counts):
+        if count:
+            column = columns[index]
+            update = {"odd": make_odd_values(column.type, (), count, total)}
+            columns[index] = column.model_copy(update=update if column.choice else update | {"type": "text"})
+    return table.model_copy(update={"columns": tuple(columns)})
 
 
 @contextmanager

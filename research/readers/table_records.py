@@ -7,12 +7,13 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from research.core.records import Language, Record
+from research.core.reading_notes import describe_reading_note
+from research.core.records import Language, ReadingNote, Record
+from research.readers.column_choices import ColumnChoice, OddValues
 from research.readers.column_formats import ColumnFormat
 from research.readers.total_rows import SetAsideRow
 
 FileColumnType = Literal["text", "integer", "number", "date", "datetime", "boolean"]
-COLUMN_TYPES: tuple[FileColumnType, ...] = get_args(FileColumnType)
 TextEncoding = Literal[
     "utf-8-sig", "utf-16", "gb18030", "cp950", "cp932", "cp949", "cp1252", "cp1250", "cp1251"
 ]  # fmt: skip
@@ -47,14 +48,6 @@ DOCUMENT_SUFFIXES = (".html", ".htm", ".docx")
 SHEET_SUFFIXES = (*WORKBOOK_SUFFIXES, *DOCUMENT_SUFFIXES)  # with several tables, each called a sheet
 
 
-_REASON_MESSAGES = {
-    "day or month first": "loaded.day_or_month_first",
-    "different units": "loaded.different_units",
-    "identifier": "loaded.identifier",
-}
-_DATE_MESSAGES = {"dmy": "loaded.dmy", "mdy": "loaded.mdy"}
-
-
 class UnreadableTableError(Exception):
     """A file has no readable tables; `row` is the line of the problem, or 0 if unknown."""
 
@@ -70,10 +63,28 @@ class UnreadableTableError(Exception):
         return message(f"unreadable.{key}", language, file=self.file, row=self.row)
 
 
+class Correction(Record):
+    """The analyst's correction of a table.
+
+    `columns` maps headings to new names and types; "" keeps the detected one, and so does "" as
+    `encoding` or `delimiter` of a text file. `header` is the number of the heading row, None to keep
+    the detected one. With `keep_totals`, rows of totals stay in the data.
+    """
+
+    name: str = ""
+    header: int | None = None
+    encoding: TextEncoding | Literal[""] = ""
+    delimiter: Literal["", ",", ";", "\t", "|"] = ""
+    keep_totals: bool = False
+    columns: dict[str, tuple[str, ColumnChoice | Literal[""]]] = Field(default_factory=dict)
+
+
 class FileColumn(Record):
     """A column: `heading` in the file, `name` for SQL, and the form in which its values are written.
 
-    `missing` counts the values that only say that there is none, such as N/A.
+    `missing` counts the values that only say that there is none, such as N/A. `choice` is the type that a
+    person has chosen, "" for the detected one. `odd` are the values that are not of that type, which are left
+    out, or for which the column stays text if nobody has chosen a type.
     """
 
     heading: str
@@ -81,6 +92,8 @@ class FileColumn(Record):
     type: FileColumnType
     format: ColumnFormat = ColumnFormat()
     missing: int = 0
+    choice: ColumnChoice | Literal[""] = ""
+    odd: OddValues | None = None
 
 
 class FileTable(Record):
@@ -89,7 +102,7 @@ class FileTable(Record):
     `header` is the number of the heading row, from 1, or 0 for none; of `header_rows` rows, the last. `kept` names the columns that
     stayed text because some of their values are not of the detected type. `set_aside` are the first
     of the `set_aside_count` rows that are no data, such as totals. `short_rows` have fewer cells than the
-    table has columns; what is missing is empty.
+    table has columns; what is missing is empty. `correction` is what a person has chosen.
     """
 
     name: str
@@ -106,61 +119,24 @@ class FileTable(Record):
     set_aside: tuple[SetAsideRow, ...] = ()
     set_aside_count: int = 0
     short_rows: int = 0
+    correction: Correction = Correction()
+
+    def summary(self, language: Language) -> str:
+        """Return one line on how the file was read: delimiter, encoding, headings, forms of columns."""
+        from research.readers.reading_summary import describe_reading
+
+        return describe_reading(self, language)
 
     def remarks(self, language: Language) -> list[str]:
-        """Return how the file was read where that is not a matter of course, one line each."""
-        from research.core.i18n import message
+        """Return the summary and the sentences of the notes."""
+        return [self.summary(language), *(describe_reading_note(note, language) for note in self.notes)]
 
-        lines = []
-        if self.encoding not in ("", "utf-8-sig"):
-            lines.append(message("loaded.encoding", language, encoding=self.encoding.upper()))
-        if self.header_rows > 1:
-            lines.append(message("loaded.two_headers", language, row=self.header))
-        elif not self.header:
-            lines.append(message("loaded.no_header", language))
-        elif self.header > 1:
-            lines.append(message("loaded.header", language, row=self.header))
-        for column in self.columns:
-            name, form = column.name, column.format
-            if form.reason:
-                lines.append(message(_REASON_MESSAGES[form.reason], language, column=name))
-            if column.type == "text":
-                continue
-            if form.decimal_mark == ",":
-                lines.append(message("loaded.comma", language, column=name))
-            if form.is_doubtful and column.type == "integer":
-                lines.append(message("loaded.as_thousands", language, column=name))
-            elif form.is_doubtful:
-                lines.append(message("loaded.as_decimals", language, column=name))
-            if form.unit:
-                lines.append(message("loaded.unit", language, column=name, unit=form.unit))
-            if form.date_order:
-                lines.append(message(_DATE_MESSAGES[form.date_order], language, column=name))
-            if column.missing:
-                lines.append(message("loaded.missing", language, column=name, n=column.missing))
-        if self.kept:
-            lines.append(message("loaded.kept", language, columns=", ".join(self.kept)))
-        if self.short_rows:
-            lines.append(message("loaded.short", language, n=self.short_rows))
-        if self.set_aside_count:
-            texts = "; ".join(f"{row.text} ({row.row})" for row in self.set_aside[:5])
-            lines.append(message("loaded.set_aside", language, n=self.set_aside_count, rows=texts))
-        return lines
+    @property
+    def notes(self) -> tuple[ReadingNote, ...]:
+        """The doubts with which the file was read, and the rows that are not in the data."""
+        from research.readers.reading_summary import find_notes
 
-
-class Correction(Record):
-    """The analyst's correction of a table.
-
-    `columns` maps headings to new names and types; "" keeps the detected one, and so does "" as
-    `encoding` or `delimiter` of a text file. `header` is the number of the heading row, None to keep
-    the detected one.
-    """
-
-    name: str = ""
-    header: int | None = None
-    encoding: TextEncoding | Literal[""] = ""
-    delimiter: Literal["", ",", ";", "\t", "|"] = ""
-    columns: dict[str, tuple[str, FileColumnType | Literal[""]]] = Field(default_factory=dict)
+        return find_notes(self)
 
 
 # Names

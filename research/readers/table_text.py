@@ -33,6 +33,8 @@ def table_lines(rows: Sequence[Sequence[str]], heading_rows: int = 0) -> list[st
         headings = find_headings(rows)
         if width <= 2 and not all(is_figure(cell) for row in rows[headings.last :] for cell in row if cell.strip()):
             headings = Headings()
+    if headings.last >= len(rows):  # a table of one row has no headings
+        headings = Headings()
     if width <= 2 and not headings.height:
         pairs = [[text for cell in row if (text := one_line(cell, MAX_CHARACTERS))] for row in rows]
         return [(": " if len(pair) == 2 else "; ").join(pair) for pair in pairs]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -13,8 +13,9 @@ from pydantic import Field
 from research.core.database_config import SHIPPED_DATABASE
 from research.core.errors import ServiceError
 from research.core.events import ignore_event
-from research.core.records import ColumnCoverage, DatabaseStep, Failure, Language, QueryResult, Record
-from research.readers.table_records import FileTable
+from research.core.reading_notes import reading_note_lines
+from research.core.records import ColumnCoverage, DatabaseStep, Failure, Language, QueryResult, ReadingNote, Record
+from research.readers.table_records import Correction, FileTable
 from research.readers.worker import ProgressCallback
 from research.runtime.owner_services import OwnerServices
 from research.runtime.run_manager import RunManager
@@ -39,7 +40,8 @@ class DatabaseAnswer(Record):
     `answer` names saved questions), refused or failed (`answer` gives the reason). `rows` are
     dictionaries by column name, `count` their number, and `truncated` tells whether there were
     more. `coverage` counts, for the columns that the statement compares, the rows whose value is
-    known, where some are unknown. `sql` is the executed statement and `thought_chain` every step
+    known, where some are unknown, and `reading_notes` are the doubts with which the files that it reads were
+    read. `sql` is the executed statement and `thought_chain` every step
     that led to it.
     """
 
@@ -55,6 +57,7 @@ class DatabaseAnswer(Record):
     statement_limit: int | None = None  # the LIMIT of the statement itself; the one in `sql` may have been added
     missing: dict[str, int] = Field(default_factory=dict)
     coverage: tuple[ColumnCoverage, ...] = ()
+    reading_notes: tuple[ReadingNote, ...] = ()
     author: str = ""  # the model that wrote the statement, "" for rules
     thought_chain: tuple[DatabaseStep, ...] = ()
 
@@ -117,11 +120,13 @@ class DatabasePage(Record):
 class RowExport(Record):
     """The result of an export.
 
-    With an `error`, which is the reason, there is no file.
+    With an `error`, which is the reason, there is no file. `reading_notes` are the doubts with which the files
+    that the statement reads were read.
     """
 
     row_count: int = 0
     has_more: bool = False
+    reading_notes: tuple[ReadingNote, ...] = ()
     error: str = ""
 
 
@@ -285,8 +290,11 @@ class Databases:
             source, query = self._runs.run_on_loop(prepared)
             with _EXPORT_SLOTS, source.stream(query) as (names, results):
                 limited_rows = islice(results, source.limits.max_rows)
-                count = database_rows_file.write_rows_file(part_path, names, limited_rows, query.sql, on_progress)
-                export = RowExport(row_count=count, has_more=next(results, None) is not None)
+                notes = service.reading_notes(query)
+                count = database_rows_file.write_rows_file(
+                    part_path, names, limited_rows, query.sql, on_progress, reading_note_lines(notes)
+                )
+                export = RowExport(row_count=count, has_more=next(results, None) is not None, reading_notes=notes)
             part_path.replace(path)
         except (RefusedError, ServiceError, ExecutionError) as error:
             return RowExport(error=error.message)
@@ -309,6 +317,23 @@ class Databases:
             UnreadableTableError: a file is broken or too large.
         """
         return self._services.uploads.add(owner, sources, on_progress)
+
+    def read_files_again(
+        self,
+        upload_id: str,
+        corrections: Mapping[int, Correction],
+        on_progress: ProgressCallback = lambda part: None,
+        *,
+        owner: str = "local",
+    ) -> Upload | None:
+        """Read the files of an upload again, with corrections by the index of a table in it.
+
+        Returns None if there is no such upload, or its original files were not kept.
+
+        Raises:
+            UnreadableTableError: a file cannot be read so; the upload stays as it was.
+        """
+        return self._services.uploads.read_again(owner, upload_id, corrections, on_progress)
 
     def uploads(self, *, owner: str = "local") -> tuple[Upload, ...]:
         """List the uploads of an owner, newest first."""
@@ -358,6 +383,7 @@ def to_database_answer(outcome: Outcome) -> DatabaseAnswer:
         statement_limit=rows.statement_limit,
         missing=dict(outcome.null_counts),
         coverage=rows.coverage,
+        reading_notes=rows.reading_notes,
         author=outcome.author,
         thought_chain=outcome.steps,
     )

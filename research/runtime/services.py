@@ -52,6 +52,7 @@ from research.storage.sqlite_files import StoreError
 from research.storage.store import Store
 
 if TYPE_CHECKING:
+    from research.readers.table_records import FileTable
     from research.sources.database.schema import TableFilter
     from research.sources.database.uploads import UploadStore
     from research.sources.places.retriever import PlacesRetriever
@@ -140,7 +141,7 @@ class Services:
             default_services.tool_sessions if default_services else build_sessions(settings.servers, environment)
         )
         self.databases = self._open_databases()
-        self._open_uploads: OrderedDict[tuple[str, str], DatabaseService] = (
+        self._open_uploads: OrderedDict[tuple[str, str, int], DatabaseService] = (
             default_services._open_uploads if default_services else OrderedDict()
         )
         self.sources = self._make_retrievers()
@@ -315,6 +316,7 @@ class Services:
         title: str = "",
         readable_tables: TableFilter | None = None,
         semantic_file: Path | None = None,
+        file_tables: Sequence[FileTable] = (),
     ) -> DatabaseService:
         settings = self.settings
         return DatabaseService(
@@ -328,6 +330,7 @@ class Services:
             table_filter=readable_tables,
             model_file=semantic_file,
             load_description=self.descriptions.get,
+            reading_notes=[note for table in file_tables for note in table.notes],
             has_idle_model=self.has_idle_model,
         )
 
@@ -361,16 +364,16 @@ class Services:
         return service
 
     def _upload_database(self, owner: str, upload_id: str) -> DatabaseService:
-        """Return the database of an upload. It never changes, so the open one is cached."""
+        """Return the database of an upload. The open one is cached until its files are read again."""
         upload = self.uploads.get(owner, upload_id)
         if upload is None:
-            self._open_uploads.pop((owner, upload_id), None)
             raise ServiceError("not found", "These files have been deleted.")
-        service = self._open_uploads.get((owner, upload_id))
+        key = owner, upload_id, upload.revision
+        service = self._open_uploads.get(key)
         if service is None:
             path = str(self.uploads.path(owner, upload_id))
-            service = self._open_uploads[owner, upload_id] = self._open_database(
-                path, None, title=", ".join(upload.names)[:80]
+            service = self._open_uploads[key] = self._open_database(
+                path, None, title=", ".join(upload.names)[:80], file_tables=upload.tables
             )
             while len(self._open_uploads) > MAX_OPEN_UPLOADS:
                 self._open_uploads.popitem(last=False)

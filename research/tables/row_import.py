@@ -1,13 +1,17 @@
-"""Rows of a table, read from lines, from CSV files and from the results of a run."""
+"""Rows of a table, read from lines, from files and from the results of a run."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 from research.core.records import Place, Report, Row
+from research.core.sql_quoting import quote_identifier
 from research.core.text.quotes import normalise_quote
+from research.readers.duckdb_config import ENGINE_CONFIG
+from research.readers.table_records import Correction, FileColumn, FileTable
 
 MAX_ROWS = 500
 MAX_NAME_CHARS = 200
@@ -29,40 +33,57 @@ def _split_line(line: str) -> tuple[str, str, Place | None]:
     return line, "", None
 
 
-def rows_from_csv(content: bytes) -> tuple[Row, ...]:
-    """Parse rows of a CSV file in UTF-8 or GB18030.
+class ImportedRows(NamedTuple):
+    """The rows of a file, and how its table was read."""
 
-    Names come from a column `name` (or another heading of `_NAME_HEADINGS`), else from the first
-    column; `about` or `city` distinguishes rows with the same name.
+    rows: tuple[Row, ...]
+    table: FileTable
+
+
+def rows_from_file(path: Path, name: str = "") -> ImportedRows:
+    """Read rows from the first table of a file originally called `name`, "" for the name of its path.
+
+    Names come from a column `name` (or another heading of `_NAME_HEADINGS`), else from the first column;
+    `about` or `city` distinguishes rows with the same name. Words above words are a heading only if they
+    contain one of these.
 
     Raises:
-        ValueError: the content is not text.
+        UnreadableTableError: the file has no readable table.
     """
-    for encoding in ("utf-8-sig", "gb18030"):
-        try:
-            text = content.decode(encoding)
-            break
-        except UnicodeDecodeError:
-            continue
-    else:
-        raise ValueError("the file is no text in UTF-8 or GB18030")
-    try:
-        dialect: type[csv.Dialect] | csv.Dialect = csv.Sniffer().sniff(text[:4096], ",;\t|")
-    except csv.Error:
-        dialect = csv.excel
-    lines = [line for line in csv.reader(io.StringIO(text), dialect) if any(map(str.strip, line))]
-    if not lines:
-        return ()
-    headings = [normalise_quote(cell.strip()) for cell in lines[0]]
-    name = next((headings.index(word) for word in _NAME_HEADINGS if word in headings), None)
-    about = next((headings.index(word) for word in _ABOUT_HEADINGS if word in headings), None)
-    body = lines if name is None else lines[1:]
-    name_column = name or 0
-    return _make_rows(
-        (line[name_column], line[about] if about is not None and about < len(line) else "", None)
-        for line in body
-        if name_column < len(line)
-    )
+    from research.readers.table_files import detect_tables, load_tables  # imports a database engine
+
+    table = detect_tables(path, name)[0]
+    is_list = table.header == 1 and all(column.type == "text" for column in table.columns)
+    if is_list and _find_column(table, _NAME_HEADINGS) is None:
+        table = detect_tables(path, name, {table.sheet: Correction(header=0)})[0]
+    name_column = _find_column(table, _NAME_HEADINGS) or table.columns[0]
+    about_column = _find_column(table, _ABOUT_HEADINGS)
+    taken = [name_column, *([about_column] if about_column else [])]
+    as_text = {column.heading: ("", "text") for column in taken}
+    correction = Correction.model_validate({"header": table.correction.header, "columns": as_text})
+    table = next(each for each in detect_tables(path, name, {table.sheet: correction}) if each.sheet == table.sheet)
+    with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
+        target = Path(folder) / "rows.duckdb"
+        (table,) = load_tables([(path, [table])], target)
+        rows = _make_rows((row[0], row[1] if about_column else "", None) for row in _read_columns(target, table, taken))
+    return ImportedRows(rows, table)
+
+
+def _find_column(table: FileTable, words: Sequence[str]) -> FileColumn | None:
+    """Return the column whose heading is the first of some words; None if there is none."""
+    columns = {normalise_quote(column.heading): column for column in table.columns} if table.header else {}
+    return next((columns[word] for word in words if word in columns), None)
+
+
+def _read_columns(database: Path, table: FileTable, columns: Sequence[FileColumn]) -> Iterator[tuple[str, ...]]:
+    """Yield the texts of some columns of a table."""
+    import duckdb
+
+    names = ", ".join(quote_identifier(column.name) for column in columns)
+    with duckdb.connect(str(database), read_only=True, config=dict(ENGINE_CONFIG)) as raw:
+        cursor = raw.execute(f"select {names} from {quote_identifier(table.name)}")  # noqa: S608 - quoted names
+        while batch := cursor.fetchmany(MAX_ROWS):
+            yield from (tuple(value or "" for value in row) for row in batch)
 
 
 def rows_from_report(report: Report) -> tuple[Row, ...]:

@@ -14,6 +14,7 @@ again for older results
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from research.core.records import Column, ColumnType, Grid, Row
-from research.tables.row_import import MAX_ROWS, rows_from_csv, rows_from_lines
+from research.readers.table_records import FileTable, UnreadableTableError
+from research.tables.row_import import MAX_ROWS, rows_from_file, rows_from_lines
 
 MAX_COLUMNS = 50
 MAX_FILE_BYTES = 2_000_000
@@ -67,8 +69,12 @@ class _TableSpec(_StrictModel):
     limits: _LimitsSpec = _LimitsSpec()
 
 
-def load_table_spec(path: Path) -> tuple[Grid, dict[str, Any]]:
+def load_table_spec(
+    path: Path, on_rows_read: Callable[[FileTable], None] = lambda table: None
+) -> tuple[Grid, dict[str, Any]]:
     """Load a table from a file, with the options of a run that the file sets.
+
+    `on_rows_read` receives how the file of the rows was read, if they come from a file.
 
     Raises:
         OSError: the file, or the file of its rows, cannot be read.
@@ -82,7 +88,7 @@ def load_table_spec(path: Path) -> tuple[Grid, dict[str, Any]]:
         details = error.errors()[0]
         location = ".".join(map(str, details["loc"])) or "table"
         raise TableSpecError(f"{path}: {location}: {details['msg']}") from error
-    rows = _load_rows(spec, path)
+    rows = _load_rows(spec, path, on_rows_read)
     if not rows:
         raise TableSpecError(f"{path}: there are no rows")
     columns = tuple(Column(id=f"c{n}", **column_spec.model_dump()) for n, column_spec in enumerate(spec.columns, 1))
@@ -103,14 +109,16 @@ def _read_text(path: Path) -> str:
         raise TableSpecError(f"{path} is no text in UTF-8") from error
 
 
-def _load_rows(spec: _TableSpec, path: Path) -> tuple[Row, ...]:
+def _load_rows(spec: _TableSpec, path: Path, on_rows_read: Callable[[FileTable], None]) -> tuple[Row, ...]:
     if spec.rows and spec.rows_from:
         raise TableSpecError(f"{path}: rows and rows_from exclude each other")
     if spec.rows_from:
         try:
-            return rows_from_csv((path.parent / spec.rows_from).read_bytes())
-        except ValueError as error:
+            imported = rows_from_file(path.parent / spec.rows_from)
+        except UnreadableTableError as error:
             raise TableSpecError(f"{spec.rows_from}: {error}") from error
+        on_rows_read(imported.table)
+        return imported.rows
     lines = (row if isinstance(row, str) else f"{row.name}\t{row.about}" for row in spec.rows[:MAX_ROWS])
     return rows_from_lines("\n".join(" ".join(line.split("\n")) for line in lines))
 

@@ -137,7 +137,7 @@ def test_a_file_that_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None:
     assert "bad.csv" in done.stderr and len(done.stderr.splitlines()) == 1
     assert "There is no file" in terminal(tmp_path, "db", "--file", "gone.csv", "x").stderr
     kind = terminal(tmp_path, "db", "--file", str(file), "--column", "a=money", "x")
-    assert kind.returncode == UNUSABLE and "HEADING=TYPE" in kind.stderr
+    assert kind.returncode == UNUSABLE and "NAME=TYPE" in kind.stderr
 
 
 def test_how_a_file_was_read_is_said_beside_the_answer(tmp_path: Path) -> None:
@@ -145,12 +145,36 @@ def test_how_a_file_was_read_is_said_beside_the_answer(tmp_path: Path) -> None:
     file.write_bytes("Stadt;Umsatz\nKöln;1.234,50\nBonn;9,25\nSumme;1.243,75\nx;1;2\n".encode("cp1252"))
     done = terminal(tmp_path, "db", "--file", str(file), "--sql", "SELECT sum(Umsatz) AS total FROM umsatz", "--json")
     assert json.loads(done.stdout)["rows"] == [{"total": 1243.75}]
-    for words in ("Read as CP1252", "decimal comma", "2 rows are not in the data: Summe · 1.243,75 (4); x · 1 · 2 (5)"):
+    for words in (
+        "Semicolons, Windows-1252, headings in row 1, decimal commas in Umsatz, 1 total row set aside",
+        "1 total row of umsatz is not in the data: “Summe · 1.243,75 (4)”.",
+        "1 row of umsatz has more values than there are columns, and is not in the data: “x · 1 · 2 (5)”.",
+    ):
         assert words in done.stderr
     chosen = terminal(
         tmp_path, "db", "--file", str(file), "--encoding", "cp1250", "--delimiter", ",", "--sql", "SELECT 1"
     )
-    assert "Read as CP1250" in chosen.stderr and "No row of headings" in chosen.stderr
+    assert "Commas, Windows-1250, no headings" in chosen.stderr
+
+
+def test_an_option_on_how_files_are_read_is_about_the_file_that_it_follows(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first.write_text("x,price\n" + "A,1\n" * 9 + "B,ca. 1\nTotal,9\n")
+    second.write_text("1,2\n3,4\n")
+    done = terminal(
+        tmp_path, "db", "--encoding", "cp1252", "--file", str(first), "--column-type", "price=number", "--keep-totals",
+        "--file", str(second), "--heading-row", "1", "--sql", "SELECT sum(price) AS n FROM a", "--json",
+    )  # fmt: skip
+    assert json.loads(done.stdout)["rows"] == [{"n": 18.0}]
+    assert (
+        "1 of 11 values of price could not be read as numbers and were left out: “ca. 1”."
+        in json.loads(done.stdout)["answer"]
+    )
+    a, left_out, b = [line for line in done.stderr.splitlines() if line.startswith("  ")]
+    assert a.endswith("Windows-1252, headings in row 1, type chosen for price, total rows kept in the data")
+    assert "ca. 1" in left_out and b == "  Commas, Windows-1252, headings in row 1"
+    unknown = terminal(tmp_path, "db", "--file", str(second), "--column-type", "price=number")
+    assert unknown.returncode == UNUSABLE and "b.csv has no column price; its columns are" in unknown.stderr
 
 
 def test_databases_are_listed_and_one_is_asked_by_its_name(tmp_path: Path) -> None:

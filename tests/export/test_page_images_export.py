@@ -50,7 +50,7 @@ def test_a_page_is_shown_with_its_number_and_what_is_marked(language: Language) 
         assert 'src="data:image/webp;base64,cGljdHVyZQ=="' in first
         assert 'width="60" height="80"' in first
         assert f'alt="{message("report.page picture", language, page=3)}"' in first
-        assert message("report.page", language, page=3) in first
+        assert message("report.page", language, page=3, unit="page") in first
         assert message(f"report.page match.{match}", language) in first
         assert all(paint for _, _, paint in viewer.asked)
     assert "img-src data:" in html  # what the report allows itself

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,14 +86,88 @@ def test_a_database_is_chosen_among_several_and_its_runs_keep_to_it(
     assert int(visitor.table("n")["n"][0]) == 1  # another visit: the usual one
 
 
-def test_the_row_of_the_headings_can_be_corrected(visit: Visit) -> None:
-    visitor = given(visit("database"), ("odd.csv", b"x,y\na,b\n1,2\n"))
-    visitor.at.number_input(key="header_0_0").set_value(2)
-    visitor.look()
-    assert list(visitor.at.dataframe[0].value["heading"]) == ["a", "b"]
+def widget(visitor: Visitor, kind: str, prefix: str) -> Any:
+    """The first widget whose key begins so; the rest of the key changes with what was chosen."""
+    return next(each for each in getattr(visitor.at, kind) if str(each.key).startswith(prefix))
+
+
+def button(visitor: Visitor, prefix: str) -> str:
+    return next(name for name in visitor.buttons if name.startswith(prefix))
+
+
+def test_the_row_of_the_headings_can_be_corrected_before_a_file_is_loaded(visit: Visit) -> None:
+    visitor = given(visit("database"), ("odd.csv", b"x,y\n1,2\n3,4\n"))
+    widget(visitor, "number_input", "header_0_0").set_value(2)
+    visitor.press(button(visitor, "read_again_0_0"))
+    assert list(visitor.at.dataframe[0].value["heading"]) == ["1", "2"]
     visitor.press("load_tables")
-    assert [column.name for column in get_application().databases.uploads()[0].tables[0].columns] == ["a", "b"]
+    assert [column.name for column in get_application().databases.uploads()[0].tables[0].columns] == ["_1", "_2"]
     assert get_application().databases.uploads()[0].tables[0].rows == 1
+
+
+MESSY = (
+    "Umsatz 2024;;;\nTag;Stadt;Umsatz;Menge\n"
+    + "".join(f"0{n}/03/2024;Köln {n};{n}.000,50;{n}\n" for n in range(1, 8))
+    + "08/03/2024;Bonn;8.000,50;ca. 8\n;Summe;36.004,00;\n"
+).encode("cp1252")
+
+
+def test_what_was_chosen_for_a_file_is_there_after_a_reload_and_for_a_new_question(visit: Visit) -> None:
+    visitor = given(visit("database"), ("umsatz.csv", MESSY)).press("load_tables")
+    (upload,) = get_application().databases.uploads()
+    for words in (
+        "Semicolons, Windows-1252, headings in row 2, decimal commas in Umsatz, 1 total row set aside",
+        "Row 11, total: Summe · 36.004,00",
+        "Tag stays text: nothing tells whether the day or the month comes first.",
+        "Menge stays text, as 1 of 8 values could not be read as numbers: “ca. 8”.",
+    ):
+        assert words in visitor.words
+    again = button(visitor, f"read_again_{upload.id}_0")
+    visitor.at.session_state[again.replace("read_again", "columns")] = {
+        "edited_rows": {0: {"type": "date, day first"}, 3: {"type": "number, decimal point"}},
+        "added_rows": [], "deleted_rows": [],
+    }  # fmt: skip
+    widget(visitor, "checkbox", f"totals_{upload.id}_0").check()
+    visitor.press(again)
+
+    visitor = visit("database")  # a new tab
+    assert "total rows kept in the data" in visitor.words and "type chosen for Tag, Menge" in visitor.words
+    assert "1 of 8 values of Menge could not be read as numbers and were left out: “ca. 8”." in visitor.words
+    assert widget(visitor, "checkbox", f"totals_{upload.id}_0").value
+    (changed,) = get_application().databases.uploads()
+    assert (changed.database, changed.tables[0].rows) == (upload.database, 9)
+
+    visitor.at.selectbox(key="database_chosen").set_value(upload.database)
+    visitor.look()
+    visitor = asked(visitor, "SELECT sum(Menge) AS total, max(Tag) AS last, count(*) AS n FROM umsatz")
+    assert [str(value) for value in visitor.table("n").iloc[0]] == ["28.0", "2024-03-08", "9"]
+    assert "1 of 8 values of Menge could not be read as numbers and were left out" in visitor.words
+    (shown,) = [table for table in visitor.at.dataframe if "n" in table.value.columns]
+    columns = json.loads(shown.proto.columns)
+    assert [name for name, column in columns.items() if column.get("hidden")] == ["_index"]  # the dates are shown
+    visitor = visit("database")  # a new question
+    assert "type chosen for Tag, Menge" in visitor.words
+    visitor.press(button(visitor, f"as_detected_{upload.id}_0"))
+    assert "type chosen for" not in visitor.words and get_application().databases.uploads()[0].tables[0].rows == 8
+
+
+def test_a_file_stays_as_it_was_read_if_a_choice_makes_it_unreadable(visit: Visit) -> None:
+    visitor = given(visit("database"), ("umsatz.csv", MESSY)).press("load_tables")
+    (upload,) = get_application().databases.uploads()
+    widget(visitor, "selectbox", f"encoding_{upload.id}_0").set_value("utf-16")
+    visitor.press(button(visitor, f"read_again_{upload.id}_0"))
+    assert "umsatz.csv" in " ".join(visitor.errors)
+    assert get_application().databases.uploads() == (upload,)
+
+
+def test_the_encoding_of_a_file_that_cannot_be_told_is_chosen(visit: Visit) -> None:
+    visitor = given(visit("database"), ("odd.csv", b"a,b\n\xe9,1\n"))  # é in the West, й in Cyrillic
+    assert visitor.errors and "load_tables" not in visitor.buttons
+    widget(visitor, "selectbox", "encoding_0_").set_value("cp1251")
+    visitor.press(button(visitor, "read_again_0_"))
+    assert not visitor.errors and "Windows-1251" in visitor.words
+    visitor.press("load_tables")
+    assert get_application().databases.uploads()[0].tables[0].correction.encoding == "cp1251"
 
 
 @pytest.mark.parametrize(("locale", "words"), [("en-US", "encoding that cannot be told"), ("zh-CN", "无法识别")])

@@ -185,13 +185,23 @@ def test_rows_come_from_a_csv_file(visit: Visit) -> None:
     visitor.look().press("take_file")
     typed = visitor.at.text_area(key="table_rows").value
     assert typed == "Forbidden City\nCity Museum | St. Louis\nLake Museum"
+    assert "Commas, UTF-8, headings in row 1" in visitor.words
+
+
+def test_how_the_file_of_rows_was_read_is_said_beside_them(visit: Visit) -> None:
+    visitor = visit("tables")
+    given = "Museen 2024;;\nname;Besucher;\nKöln;1.200,5;\nBonn;800,5;\nSumme;2.001,0;\n".encode("cp1252")
+    visitor.at.file_uploader(key="rows_csv").set_value([("rows.csv", given, "text/csv")])
+    visitor.look().press("take_file")
+    assert visitor.at.text_area(key="table_rows").value == "Köln\nBonn"
+    assert "Semicolons, Windows-1252, headings in row 2" in visitor.words and "Row 5, total: Summe" in visitor.words
 
 
 def test_a_file_that_is_no_text_is_refused_in_words(visit: Visit) -> None:
     visitor = visit("tables")
     visitor.at.file_uploader(key="rows_csv").set_value([("rows.csv", b"\xff\xfe\x80\x81\xff", "text/csv")])
     visitor.look().press("take_file")
-    assert [toast.value for toast in visitor.at.toast] == [english("tables.no_text")]
+    assert ["encoding that cannot be told" in toast.value for toast in visitor.at.toast] == [True]
     assert visitor.at.text_area(key="table_rows").value == ""
 
 

@@ -24,7 +24,7 @@ from research.accounts.storage_usage import StorageArea
 from research.agent.nodes import budget
 from research.core import records
 from research.core.settings import ROLES
-from research.readers.table_records import COLUMN_TYPES
+from research.readers.table_records import FileColumnType
 from research.sources import registry
 from research.sources.library.listing import SORT_FIELDS, DocumentKind
 from research.sources.library.ocr import OCRFailure
@@ -79,7 +79,7 @@ FAMILIES = {
     "other.": ("figure", "date", "words"),  # of which something else may stand in the passage
     "remark.": answer.NOTE_LABELS,
     "download_group.": tuple(GROUP_ICONS),
-    "type.": COLUMN_TYPES,
+    "type.": get_args(FileColumnType),
     "settings.key_": get_args(KeyLocation),
     "settings.provider_": ("prefix", "service", "setting", "set"),
     "history_kind.": ("all", *get_args(RunKind)),

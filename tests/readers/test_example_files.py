@@ -45,7 +45,7 @@ TABLES: dict[str, Table] = {
             ("Essen", "2024-02", 12000.25, 45.0),
             ("Köln", "2024-02", 2001.75, 20.1),
         ],
-        ("Umsatz: numbers with a decimal comma", "Anteil: every value has the unit %"),
+        ("decimal commas in Umsatz", "% in Anteil"),
     ),
     "thousands.csv": Table("store revenue", [("A", 1234.5), ("B", 900), ("C", 12000)]),
     "total_gbk.csv": Table(
@@ -65,7 +65,7 @@ TABLES: dict[str, Table] = {
             ("广州店", day("2024-03-07"), -350.25, -3.4),
             ("深圳店", day("2024-03-08"), None, None),
         ],
-        ("GB18030", "headings are in row 3", "合计 · 2,884.25"),
+        ("GB18030", "headings in row 3", "合计 · 2,884.25"),
     ),
     "headings_gdp.csv": Table(
         "地区 _2021 _2022 _2023", [("北京", 100, 110, 120), ("上海", 90, 95, 99), ("广东", 80, 85, 88)]
@@ -90,7 +90,7 @@ TABLES: dict[str, Table] = {
     "shape_allstr.csv": Table("city country", [("Berlin", "Germany"), ("Paris", "France")]),
     "shape_bom_newline.csv": Table("名称 数量", [("灯", 2), ("桌\n子", 1)]),
     "shape_bool.csv": Table("id ok", [(1, True), (2, False)]),
-    "shape_comment.csv": Table("name qty", [("Lamp", 2), ("Desk", 1)], ("headings are in row 3",)),
+    "shape_comment.csv": Table("name qty", [("Lamp", 2), ("Desk", 1)], ("headings in row 3",)),
     "shape_cur.csv": Table(
         "name price", [("A", "¥1200"), ("B", "$15.50"), ("C", "1200元")], ("its values have different units",)
     ),
@@ -102,23 +102,29 @@ TABLES: dict[str, Table] = {
     ),
     "shape_dates_mon.csv": Table("id when", [(1, day("2024-03-05")), (2, day("2024-12-25")), (3, day("2024-01-31"))]),
     "shape_dup_trailing.csv": Table("name qty name_2", [("Lamp", 2, "x"), ("Desk", 1, "y")]),
-    "shape_na.csv": Table("id score", [(1, 5), (2, None), (3, None), (4, None), (5, 7)], ("score: 3 values",)),
+    "shape_na.csv": Table(
+        "id score", [(1, 5), (2, None), (3, None), (4, None), (5, 7)], ("3 values such as N/A are empty in score",)
+    ),
     "shape_nbsp.csv": Table("name amount", [("A", 1234), ("B", 2500)]),
     "shape_neg.csv": Table("name delta", [("A", -5), ("B", 3), ("C", -2)]),
     "shape_oneline.csv": Table("city country", []),
-    "shape_pct.csv": Table("id share", [(1, 12.5), (2, 7)], ("unit %",)),
+    "shape_pct.csv": Table("id share", [(1, 12.5), (2, 7)], ("% in share",)),
     "shape_quote.csv": Table("name size", [("TV", '55" screen'), ("Desk", "120 cm")]),
-    "shape_ragged.csv": Table("a b c", [(1, 2, 3), (4, 5, None)], ("1 row ends early", "6 · 7 · 8 · 9")),
+    "shape_ragged.csv": Table(
+        "a b c", [(1, 2, 3), (4, 5, None)], ("1 row of shape_ragged ends early", "6 · 7 · 8 · 9")
+    ),
     "shape_sep.csv": Table("name qty price", [("Lamp", 2, 10.5), ("Desk", 1, 99)]),
     "shape_utf16.csv": Table("城市 人口", [("北京", 2154), ("上海", 2487)], ("UTF-16",)),
     "shape_wan.csv": Table("公司 营收", [("甲", 120_000_000), ("乙", 35_000_000)]),
     "encoding_offices.csv": Table(
         "city country staff",
         [("Montréal", "Canada", 120), ("Zürich", "Switzerland", 85), ("Málaga", "Spain", 40)],
-        ("CP1252",),
+        ("Windows-1252",),
     ),
-    "encoding_ru.csv": Table("город население", [("Казань", 1257000), ("Пермь", 1034000)], ("CP1251",)),
-    "encoding_umsatz.csv": Table("Stadt Umsatz", [("Köln", 100), ("München", 200), ("Düsseldorf", 300)], ("CP1252",)),
+    "encoding_ru.csv": Table("город население", [("Казань", 1257000), ("Пермь", 1034000)], ("Windows-1251",)),
+    "encoding_umsatz.csv": Table(
+        "Stadt Umsatz", [("Köln", 100), ("München", 200), ("Düsseldorf", 300)], ("Windows-1252",)
+    ),
     "rows_total.csv": Table(
         "门店 城市 日期 金额",
         [
@@ -147,7 +153,7 @@ TABLES: dict[str, Table] = {
     "merged_headings.xlsx:0": Table(
         "地区 第一季度数量 第一季度金额 第二季度数量 第二季度金额",
         [("华东", 10, 100.5, 12, 130), ("华南", 20, 200.25, 22, 240), ("华北", 5, 55, 6, 66)],
-        ("up to row 3, are joined",),
+        ("headings in rows 2 to 3",),
     ),
     "merged_headings.xlsx:1": Table(
         "部门 姓名 入职日期",
@@ -226,4 +232,4 @@ def test_a_document_holds_what_its_page_shows(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["rows_ties.csv"])
 def test_no_remark_is_made_about_an_ordinary_file(tmp_path: Path, name: str) -> None:
-    assert load(name, tmp_path)[0].remarks("en") == []
+    assert load(name, tmp_path)[0].remarks("en") == ["Commas, UTF-8, headings in row 1"]

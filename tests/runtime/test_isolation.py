@@ -195,6 +195,7 @@ OWN = {
     "databases.read_page",
     "databases.export_rows",
     "databases.load_files",
+    "databases.read_files_again",
     "databases.uploads",
     "databases.remove_upload",
 }  # what one does for oneself

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import openpyxl
 import pytest
+from pyarrow import parquet
 
-from research import close_application, detect_tables, get_application, number_report_answer, report_json
+from research import (
+    Correction,
+    ExportOptions,
+    close_application,
+    detect_tables,
+    export_report,
+    get_application,
+    number_report_answer,
+    report_json,
+)
 from research.core.records import Report, Run, RunOptions
+from research.export.database_rows import result_csv, result_excel
 from research.runtime.comparison import compare_reports
 
 ANN, BOB = "ann", "bob"
@@ -107,3 +121,64 @@ def test_another_owner_and_deleted_files_are_told_apart_from_no_rows(sales: str)
     assert get_application().databases.remove_upload(sales.partition(":")[2], owner=ANN)
     gone = asked(FIRST, sales).findings[0]
     assert (gone.reason, gone.rows) == ("not found", None) and "deleted" in gone.message
+
+
+MESSY = "city;price;n\n" + "Hangzhou;2,5;1\n" * 11 + "Suzhou;ca. 3;1\nTotal;27,5;12\n"
+LEFT_OUT = "1 of 12 values of price could not be read as numbers and were left out: “ca. 3”"
+TOTAL = "1 total row of messy is not in the data"
+
+
+@pytest.fixture
+def messy(sales: str, tmp_path: Path) -> str:
+    """The name of a file among the databases with a value that is no number, and a total."""
+    file = tmp_path / "messy.csv"
+    file.write_text(MESSY, encoding="utf-8")
+    correction = Correction(columns={"price": ("", "number")})
+    return (
+        get_application().databases.load_files([(file, detect_tables(file, "", {"": correction}))], owner=ANN).database
+    )
+
+
+def test_an_answer_says_which_values_were_left_out_of_the_columns_that_it_reads(messy: str) -> None:
+    report = asked("SELECT city, sum(price) AS total FROM messy GROUP BY city", messy)
+    (finding,) = report.findings
+    assert finding.rows is not None and [note.kind for note in finding.rows.reading_notes] == ["left out", "totals"]
+    assert LEFT_OUT in finding.evidence[0].passages[0].text and TOTAL in finding.evidence[0].passages[0].text
+    cited = number_report_answer(report)
+    assert cited is not None and any(LEFT_OUT in item.span.text for item in cited.spans)
+    assert json.loads(report_json(report, cited))["rounds"][0]["findings"][0]["rows"]["reading_notes"][0]["count"] == 1
+    for name in ("md", "html"):
+        text = export_report(report, cited, name).decode()
+        assert LEFT_OUT in text and TOTAL in text
+    options = ExportOptions(table_number=1)
+    text = result_csv(report, cited, options).decode("utf-8-sig")
+    assert text.splitlines()[-3] == "" and LEFT_OUT in text and "12 个值中有 1 个无法读作数字" in text
+    book = openpyxl.load_workbook(io.BytesIO(result_excel(report, cited, options)))
+    assert any(LEFT_OUT in str(row[0].value) for row in book["SQL"].iter_rows())
+
+
+def test_an_answer_says_nothing_of_columns_that_it_does_not_read(messy: str) -> None:
+    answer = get_application().databases.query("SELECT sum(n) AS n FROM messy", database=messy, owner=ANN)
+    assert [note.kind for note in answer.reading_notes] == ["totals"]
+    assert LEFT_OUT not in answer.answer and TOTAL in answer.answer
+    answer = get_application().databases.query("SELECT 1 AS one", database=messy, owner=ANN)
+    assert not answer.reading_notes
+
+
+@pytest.mark.parametrize("statement", ["SELECT * FROM messy", "SELECT max(p) FROM (SELECT price AS p FROM messy)"])
+def test_a_column_is_read_by_a_star_and_through_a_subquery_too(messy: str, statement: str) -> None:
+    answer = get_application().databases.query(statement, database=messy, owner=ANN)
+    assert [note.kind for note in answer.reading_notes] == ["left out", "totals"]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet"])
+def test_a_file_of_all_rows_says_which_values_were_left_out(messy: str, tmp_path: Path, suffix: str) -> None:
+    target = tmp_path / f"rows.{suffix}"
+    done = get_application().databases.export_rows("SELECT price FROM messy", target, database=messy, owner=ANN)
+    assert done.row_count == 12 and len(done.reading_notes) == 2
+    if suffix == "csv":
+        assert LEFT_OUT in target.read_text(encoding="utf-8-sig")
+    elif suffix == "xlsx":
+        assert any(LEFT_OUT in str(row[0].value) for row in openpyxl.load_workbook(target)["SQL"].iter_rows())
+    else:
+        assert LEFT_OUT in parquet.read_schema(target).metadata[b"notes"].decode()

@@ -9,7 +9,14 @@ One module a topic; this package has all their names.
 
 from research.core.records.answers import Answer, Draft, ReportSection
 from research.core.records.base import CheckedCopy, Date, Language, Record, fingerprint, normalise_query
-from research.core.records.databases import ColumnCoverage, DatabaseStep, DatabaseStepKind, QueryResult
+from research.core.records.databases import (
+    ColumnCoverage,
+    DatabaseStep,
+    DatabaseStepKind,
+    QueryResult,
+    ReadingNote,
+    ReadingNoteKind,
+)
 from research.core.records.evidence import (
     Author,
     Evidence,

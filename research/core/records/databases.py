@@ -42,6 +42,35 @@ class ColumnCoverage(Record):
     subquery: bool = Field(default=False, validation_alias=AliasChoices("subquery", "part"))
 
 
+ReadingNoteKind = Literal[
+    "left out",  # values that are not of the type chosen for their column
+    "mixed",  # values for which their column stays text
+    "thousands",  # 1,234 was read as 1234
+    "decimals",  # 1.234 was read as a decimal
+    "day or month first",
+    "different units",
+    "totals",  # rows that are not in the data
+    "wide rows",  # rows with more cells than the table has columns, which are not in the data
+    "short rows",  # rows with fewer cells than the table has columns
+]
+
+
+class ReadingNote(Record):
+    """A doubt about how a table was read from a file.
+
+    `column` is "" for a doubt about the rows. `count` of `total` values or rows are meant; some of them are
+    in `examples`. `type` is the type that the other values of the column have.
+    """
+
+    kind: ReadingNoteKind
+    table: str
+    column: str = ""
+    type: str = ""
+    count: int = 0
+    total: int = 0
+    examples: tuple[str, ...] = ()
+
+
 class QueryResult(Record):
     """The result of a statement: `names` of the columns, values as JSON types.
 
@@ -66,3 +95,4 @@ class QueryResult(Record):
         default=None, validation_alias=AliasChoices("statement_limit", "most")
     )  # the statement's own LIMIT; the one in `sql` may be ours
     headings: dict[str, dict[Language, str]] = Field(default_factory=dict)  # display names of columns
+    reading_notes: tuple[ReadingNote, ...] = ()  # doubts about the files that the statement reads

@@ -13,6 +13,7 @@ from typing import Any
 
 from research.core.display_names import english_region
 from research.core.i18n import has_message, message, translator
+from research.core.reading_notes import describe_reading_note
 from research.core.records import ColumnCoverage, Language, QueryResult
 from research.core.text.tokenizer import detect_language
 from research.sources.database.agent import Outcome
@@ -34,8 +35,8 @@ def describe_outcome(outcome: Outcome) -> str:
 
 
 def outcome_sentences(outcome: Outcome) -> tuple[list[str], list[str]]:
-    """Return the sentences on the rows, and those on the rows whose values are known (the
-    coverage)."""
+    """Return the sentences on the rows, and those on what the rows cover: for how many the values are known,
+    and what was left out when files were read."""
     language = detect_language(outcome.question)
     translate = translator(language, "outcome.")
     rows = outcome.rows
@@ -65,7 +66,8 @@ def outcome_sentences(outcome: Outcome) -> tuple[list[str], list[str]]:
         parts = [translate("no rows", meant=restatement)]
     if null_sentence := _null_sentence(outcome, rows, language):
         parts.append(null_sentence)
-    return parts, [_coverage_sentence(each, outcome, language) for each in rows.coverage]
+    coverage_sentences = [_coverage_sentence(each, outcome, language) for each in rows.coverage]
+    return parts, [*coverage_sentences, *(describe_reading_note(note, language) for note in rows.reading_notes)]
 
 
 def _without_model(outcome: Outcome, language: Language) -> list[str]:

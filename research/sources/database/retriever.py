@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from research.citations.registry import evidence_id
 from research.core.errors import ServiceError
 from research.core.events import EventEmitter
+from research.core.reading_notes import describe_reading_note
 from research.core.records import (
     ColumnCoverage,
     Evidence,
@@ -186,7 +187,8 @@ def _build_evidence(outcome: Outcome, rows: QueryResult, retrieved: datetime, ti
             )
         )
     plus = "+" if rows.truncated else ""
-    count = "; ".join([f"rows: {len(rows.rows)}{plus}", *map(_coverage_text, rows.coverage)])
+    notes = [describe_reading_note(note, "en").rstrip(".") for note in rows.reading_notes]
+    count = "; ".join([f"rows: {len(rows.rows)}{plus}", *map(_coverage_text, rows.coverage), *notes])
     first = Passage(id=fingerprint(rows.sql, count), text=count, end=len(count))
     statement = Passage(id=fingerprint(rows.sql), text=rows.sql, end=len(rows.sql), heading="SQL")
     yield Evidence(

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from research.core.errors import ServiceError
 from research.core.events import DatabaseStepTaken, EventEmitter
-from research.core.records import DatabaseStep, FailureReason, QueryResult, fingerprint
+from research.core.reading_notes import describe_reading_note
+from research.core.records import DatabaseStep, FailureReason, QueryResult, ReadingNote, fingerprint
 from research.sources.database import semantic_model
 from research.sources.database.agent import DatabaseAgent, Outcome, OutcomeStatus, StatementWriter
 from research.sources.database.confirmed_statements import QuestionStatement, find_similar, find_statement
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from research.sources.database.validator import ValidatedQuery
 
 MAX_INDEXED_VALUES = 2_000  # distinct values of a column; columns with more are not indexed
+MAX_DESCRIBED_NOTES = 30  # for the model that writes SQL
 DEFAULT_LIMITS = ResultLimits()
 # Limits of an export of all rows.
 EXPORT_LIMITS = ResultLimits(timeout_seconds=300, max_rows=1_000_000, max_cell_characters=32_767)
@@ -93,6 +95,7 @@ class DatabaseService:
         model_file: Path | None = None,
         load_description: Callable[[str, str], str] = lambda owner, base: "",
         has_idle_model: bool = False,
+        reading_notes: Sequence[ReadingNote] = (),
     ) -> None:
         """Store the settings; the database is opened when it is first used.
 
@@ -112,7 +115,9 @@ class DatabaseService:
             load_description: loads the semantic model that an owner has edited for a database id.
                 Without either, a model is drafted from the schema.
             has_idle_model: whether a model is set that cannot write SQL.
+            reading_notes: the doubts with which the tables were read from files.
         """
+        self._reading_notes = tuple(reading_notes)
         self._address, self._data_folder, self._table_filter = address, data_folder, table_filter
         self.title = title
         self._create_writer, self._load_pairs, self._has_idle_model = create_writer, load_pairs, has_idle_model
@@ -144,7 +149,7 @@ class DatabaseService:
             describe_more = partial(describe_named_tables, schema, excluded=selection.described_tables)
             writer = self._create_writer(
                 database.dialect,
-                "\n".join(filter(None, (selection.description, metrics))),
+                "\n".join(filter(None, (selection.description, metrics, self._describe_notes()))),
                 partial(find_similar, pairs=pairs),
                 **({"describe_more": describe_more} if selection.other_tables else {}),
             )
@@ -158,6 +163,11 @@ class DatabaseService:
             has_idle_model=self._has_idle_model,
         )
         return await self._add_headings(await agent.ask(question, emit), owner)
+
+    def _describe_notes(self) -> str:
+        """Describe the doubts with which the tables were read, for the model that writes SQL."""
+        lines = [f"-- {describe_reading_note(note, 'en')}" for note in self._reading_notes[:MAX_DESCRIBED_NOTES]]
+        return "\n".join(["-- How the files were read:", *lines]) if lines else ""
 
     async def can_answer(self, question: str, owner: str = "") -> bool:
         """Return whether a question can be answered without a model: by a confirmed statement, or
@@ -202,7 +212,8 @@ class DatabaseService:
             ServiceError: the database cannot be used, or took too long.
         """
         database = await self._get_database()
-        rows, unmatched = await asyncio.to_thread(_check_and_run, database, sql)
+        query, rows, unmatched = await asyncio.to_thread(_check_and_run, database, sql)
+        rows = rows.model_copy(update={"reading_notes": self.reading_notes(query)})
         if unmatched and self._includes_samples and not all(each.similar_values for each in unmatched):
             values = await self._load_value_index()
             unmatched = [
@@ -212,6 +223,17 @@ class DatabaseService:
                 for each in unmatched
             ]
         return rows.model_copy(update={"unmatched_filters": tuple(map(_describe_unmatched, unmatched))})
+
+    def reading_notes(self, query: ValidatedQuery) -> tuple[ReadingNote, ...]:
+        """Return the doubts with which the tables and columns that a statement reads were read from files."""
+        columns = {(table.lower(), column.lower()) for table, column in query.columns}
+        tables = {table.lower() for table in query.tables}
+        return tuple(
+            note
+            for note in self._reading_notes
+            if note.table.lower() in tables
+            and (not note.column or (note.table.lower(), note.column.lower()) in columns)
+        )
 
     async def read_page(self, rows: QueryResult, page_number: int) -> tuple[QueryResult, bool]:
         """Read one page of rows of a statement that has run before.
@@ -384,8 +406,8 @@ class DatabaseService:
         return self._opened.value_index
 
 
-def _check_and_run(database: Database, sql: str) -> tuple[QueryResult, Sequence[UnmatchedFilter]]:
-    """Check and run a statement. Return its rows with their coverage, and its filters that can match
+def _check_and_run(database: Database, sql: str) -> tuple[ValidatedQuery, QueryResult, Sequence[UnmatchedFilter]]:
+    """Check and run a statement. Return it, its rows with their coverage, and its filters that can match
     nothing.
 
     Raises:
@@ -400,7 +422,7 @@ def _check_and_run(database: Database, sql: str) -> tuple[QueryResult, Sequence[
             raise RefusedError("statement", error.message) from None
         raise to_service_error(error) from None
     rows = _to_rows(query, result).model_copy(update={"coverage": database.coverage(query, result)})
-    return rows, database.unmatched_filters(query, looks_up_values=result.rows in ((), ((0,),)))
+    return query, rows, database.unmatched_filters(query, looks_up_values=result.rows in ((), ((0,),)))
 
 
 def _to_rows(query: ValidatedQuery, result: ExecutionResult) -> QueryResult:

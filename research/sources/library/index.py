@@ -18,6 +18,7 @@ from pathlib import Path
 
 from research.readers.documents import MAX_BYTES, find_accepted_files, parse_document
 from research.sources.library import reindexing, rejected_files, scans, trash
+from research.sources.library.attachments import prepare_with_attachments
 from research.sources.library.document_pages import DocumentPages, StoredVersion, stored_version
 from research.sources.library.highlights import find_highlights
 from research.sources.library.ingestion import (
@@ -32,8 +33,8 @@ from research.sources.library.listing import DocumentList
 from research.sources.library.ocr import OCREngine, find_engine
 from research.sources.library.prepare import (
     AddResult,
-    MissingOriginal,
     PreparedDocument,
+    ReadFile,
     load_sample_files,
     prepare_document,
     to_storable_name,
@@ -46,9 +47,6 @@ from research.storage.sqlite_files import SQLiteFile
 
 MAX_BATCH_DOCUMENTS = 50  # documents per transaction
 MAX_BATCH_BYTES = 32 * 1024 * 1024  # file bytes held in memory per transaction
-
-
-ReadFile = AddResult | MissingOriginal | PreparedDocument
 
 
 class Library(PassageSearch, DocumentList):
@@ -106,6 +104,8 @@ class Library(PassageSearch, DocumentList):
     ) -> Iterator[AddResult]:
         """Add files given as (name, content) and yield one result per file, in order.
 
+        The results of the files attached to a mail follow that of the mail.
+
         A file that cannot be read leaves the library unchanged and does not stop the others; it is
         recorded as rejected for `owner`. `should_read` is called with each name before the file is
         read; returning False ends the whole operation.
@@ -113,11 +113,11 @@ class Library(PassageSearch, DocumentList):
         with ThreadPoolExecutor(1, "library-store") as writer:  # stores while the next batch is read
             pending: list[Future[list[AddResult]]] = []
             for batch in _batch_files(files):
-                prepared = self._prepare_files(batch, should_read)
+                prepared, is_complete = self._prepare_files(batch, should_read)
                 pending.append(writer.submit(self._store, prepared, owner))
                 if len(pending) > 1:
                     yield from pending.pop(0).result()
-                if len(prepared) < len(batch):
+                if not is_complete:
                     break
             for future in pending:
                 yield from future.result()
@@ -129,18 +129,18 @@ class Library(PassageSearch, DocumentList):
         owner: str = LOCAL_OWNER,
         should_read: Callable[[str], bool] = lambda name: True,
     ) -> Iterator[AddResult]:
-        """Add files and whole folders by path, yielding one result per file; see `add_files`."""
+        """Add files and whole folders by path; see `add_files`."""
         for file in self._expand_folders(paths):
             if not should_read(str(file)):
                 return
-            item: ReadFile
+            items: list[ReadFile]
             try:
-                [item] = self._prepare_files([(str(file.absolute()), file.read_bytes())])
+                items, _ = self._prepare_files([(str(file.absolute()), file.read_bytes())])
             except (OSError, ValueError) as error:  # ValueError: NUL in the path
                 reason = getattr(error, "strerror", None) or type(error).__name__
                 name = to_storable_name(str(file))
-                item = AddResult(name, "unreadable", detail=f"{to_storable_name(file.name)}: {reason}")
-            yield from self._store([item], owner)
+                items = [AddResult(name, "unreadable", detail=f"{to_storable_name(file.name)}: {reason}")]
+            yield from self._store(items, owner)
 
     def _expand_folders(self, paths: Iterable[Path]) -> Iterator[Path]:
         """Yield files unchanged, and for a folder the files in it that can be read."""
@@ -152,23 +152,31 @@ class Library(PassageSearch, DocumentList):
         self,
         files: Sequence[tuple[str, bytes]],
         should_read: Callable[[str], bool] = lambda name: True,
-    ) -> list[ReadFile]:
-        """Read files, up to the first one for which `should_read` returns False."""
-        out = []
+    ) -> tuple[list[ReadFile], bool]:
+        """Read files with their attachments, up to the first file for which `should_read` returns False.
+
+        Returns:
+            What was read, and whether that is all.
+        """
+        can_ocr = self.scan_reader.is_available
+
+        def prepare(name: str, data: bytes) -> ReadFile:
+            return prepare_document(
+                name,
+                data,
+                stored_version(self._db, name),
+                keep_scans=can_ocr,
+                max_original_bytes=self._max_original_bytes,
+            )
+
+        out: list[ReadFile] = []
         for name, data in files:
             if not should_read(name):
-                break
-            name = to_storable_name(name)
-            out.append(
-                prepare_document(
-                    name,
-                    data,
-                    stored_version(self._db, name),
-                    keep_scans=self.scan_reader.is_available,
-                    max_original_bytes=self._max_original_bytes,
-                )
+                return out, False
+            out += prepare_with_attachments(
+                to_storable_name(name), data, prepare, self._has_rejected_attachments, include_pictures=can_ocr
             )
-        return out
+        return out, True
 
     def _store(self, results: Sequence[ReadFile], owner: str) -> list[AddResult]:
         """Store the prepared documents of one batch, and record which files were rejected.
@@ -188,6 +196,12 @@ class Library(PassageSearch, DocumentList):
             with self._db.transaction() as connection:
                 rejected_files.record_results(connection, owner, out)
         return out
+
+    def _has_rejected_attachments(self, name: str) -> bool:
+        """Return True if files attached to the mail of this name could not be read."""
+        prefix = f"{name}/"
+        statement = "select exists(select 1 from unread where substr(name, 1, ?)=?)"
+        return bool(self._db.read_value(statement, (len(prefix), prefix)))
 
     def start_ingestion(self, files: FileInputs, owner: str = LOCAL_OWNER) -> IngestionJob:
         """Start adding files in the background, each given as (name, size in bytes, reader)."""

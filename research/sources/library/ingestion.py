@@ -30,7 +30,7 @@ class IngestionJob:
     """One batch of files to add.
 
     `outcomes` counts the results by kind, `current_name` is the file being read, `skipped_files`
-    counts the files of given folders that have no readable format.
+    counts the files of given folders and the attachments that have no readable format.
     """
 
     def __init__(self, owner: str, add: Callable[[IngestionJob], Iterator[AddResult]], total_files: int = 0) -> None:
@@ -102,6 +102,8 @@ class IngestionJob:
                     self.state = "reading"
                     for item in self._add(self):
                         self.outcomes[item.outcome] += 1
+                        self.total_files += item.is_attachment
+                        self.skipped_files += len(item.skipped_attachments)
             self.state = "stopped" if self._stop_event.is_set() and self.finished_files < self.total_files else "done"
         except StoreError as error:
             self.error = error

@@ -18,7 +18,7 @@ from research.core.records.evidence import format_page_range
 from research.readers.documents import PICTURE_SUFFIXES
 from research.storage.sqlite_files import SQLiteFile, parse_stored_time
 
-DocumentKind = Literal["pdf", "word", "table", "web", "text", "picture"]
+DocumentKind = Literal["pdf", "word", "table", "web", "text", "slides", "book", "mail", "picture"]
 SortField = Literal["title", "name", "kind", "language", "published", "passages", "added"]
 SORT_FIELDS: tuple[SortField, ...] = get_args(SortField)
 PAGE_SIZE = 50  # documents per page of the list
@@ -26,9 +26,18 @@ PAGE_SIZE = 50  # documents per page of the list
 _KIND_BY_SUFFIX: dict[str, DocumentKind] = {
     ".pdf": "pdf",
     ".docx": "word",
+    ".odt": "word",
+    ".rtf": "word",
+    ".pptx": "slides",
+    ".epub": "book",
+    ".eml": "mail",
+    ".msg": "mail",
     ".xlsx": "table",
     ".csv": "table",
     ".tsv": "table",
+    ".xls": "table",
+    ".xlsb": "table",
+    ".ods": "table",
     ".html": "web",
     ".htm": "web",
     **dict.fromkeys(PICTURE_SUFFIXES, "picture"),

@@ -35,7 +35,8 @@ class AddResult:
     """The result of adding one file.
 
     `outcome` is a success or the problem, `detail` a one-line explanation, `limit` the exceeded
-    limit, `pages` the pages that hold images without text.
+    limit, `pages` the pages that hold images without text. `is_attachment` marks a file that came with
+    a mail, `skipped_attachments` are the names of those whose format cannot be read.
     """
 
     name: str
@@ -55,6 +56,8 @@ class AddResult:
     detail: str = ""
     limit: FileLimit = ""
     pages: tuple[int, ...] = ()
+    is_attachment: bool = False
+    skipped_attachments: tuple[str, ...] = ()
 
     @property
     def is_ok(self) -> bool:
@@ -69,6 +72,7 @@ class MissingOriginal:
     name: str
     sha256: str
     data: bytes
+    is_attachment: bool = False
 
     def store(self, connection: sqlite3.Connection) -> AddResult:
         """Insert the file; the document stays as it is. The result has the pages that can be read by OCR now."""
@@ -81,23 +85,33 @@ class MissingOriginal:
             "state='waiting') from document d where d.name=?",
             (self.name,),
         ).fetchone() or (0, "[]")
-        return AddResult(self.name, "replaced", passage_count, pages=tuple(json.loads(pages)))
+        return AddResult(
+            self.name, "replaced", passage_count, pages=tuple(json.loads(pages)), is_attachment=self.is_attachment
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedDocument:
-    """A document ready to be stored; `data` is the file if it is kept, to show its pages or read scanned ones."""
+    """A document ready to be stored; `data` is the file if it is kept, to show its pages or read scanned ones.
+
+    `attachments` are the names of the documents that came with a mail.
+    """
 
     document: Document
     passages: list[tuple[object, ...]]
     names: list[str]
     aliases: list[tuple[str, str]]
     data: bytes = b""
+    attachments: tuple[str, ...] = ()
+    is_attachment: bool = False
+    skipped_attachments: tuple[str, ...] = ()
 
     def store(self, connection: sqlite3.Connection, *, is_sample: bool = False) -> AddResult:
         """Insert the document, replacing one of the same name."""
         doc = self.document
         replaced = connection.execute("delete from document where name=?", (doc.name,)).rowcount
+        if document_kind(doc.name) == "mail":
+            self._remove_former_attachments(connection)
         row = connection.execute(
             "insert into document(id, name, sha256, title, url, published, language, sample, added, "
             f"kind, passages, characters, text) values({NEXT_ID_SQL},?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -128,7 +142,21 @@ class PreparedDocument:
             "replaced" if replaced else "added",
             len(self.passages),
             pages=tuple(page for page, _ in doc.pictures),
+            is_attachment=self.is_attachment,
+            skipped_attachments=self.skipped_attachments,
         )
+
+    def _remove_former_attachments(self, connection: sqlite3.Connection) -> None:
+        """Delete the documents that came with an earlier version of this mail and are no longer in it."""
+        prefix = f"{self.document.name}/"
+        connection.execute("delete from unread where substr(name, 1, ?)=?", (len(prefix), prefix))
+        rows = connection.execute("select name from document where substr(name, 1, ?)=?", (len(prefix), prefix))
+        inner = tuple(f"{name}/" for name in self.attachments)
+        former = [(name,) for (name,) in rows if name not in self.attachments and not name.startswith(inner)]
+        connection.executemany("delete from document where name=?", former)
+
+
+ReadFile = AddResult | MissingOriginal | PreparedDocument
 
 
 def to_storable_name(name: str) -> str:
@@ -144,7 +172,7 @@ def prepare_document(
     keep_scans: bool = False,
     max_original_bytes: int = 0,
     reader: Callable[..., Document] = read_document,
-) -> AddResult | MissingOriginal | PreparedDocument:
+) -> ReadFile:
     """Read a file, unless the `known` version of its document has the same bytes.
 
     With `keep_scans`, scanned pages are accepted and the file is kept to read them later. A file whose pages

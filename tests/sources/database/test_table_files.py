@@ -12,6 +12,7 @@ import duckdb
 import openpyxl
 import pytest
 
+from research.core.reading_notes import describe_reading_note
 from research.readers.table_files import detect_tables, load_tables
 from research.readers.table_records import Correction, FileTable, UnreadableTableError
 from research.sources.database.duckdb import DuckDB
@@ -79,7 +80,10 @@ def test_a_value_that_is_none_of_its_type_is_never_lost(tmp_path: Path) -> None:
     path = written(tmp_path, "late.csv", "a,b,d\n" + "1,2,2024-01-01\n" * 3000 + "1.5,4,x\nx,5,\n")
     table, rows = became(path)["late"]
     assert [c.type for c in table.columns] == ["text", "integer", "text"]
-    assert table.kept == ("a", "d")
+    assert [(note.kind, note.column, note.examples) for note in table.notes] == [
+        ("mixed", "a", ("1.5", "x")),
+        ("mixed", "d", ("x",)),
+    ]
     database = open_database(path.with_name("made.duckdb"), includes_samples=False)
     last = database.run(database.check("SELECT a, b, d FROM late WHERE b > 2 ORDER BY b")).rows
     assert last == (("1.5", 4, "x"), ("x", 5, None))
@@ -92,6 +96,62 @@ def test_what_was_recognised_can_be_corrected(tmp_path: Path) -> None:
     table, rows = became(path, {"": given})["right"]
     assert [(c.name, c.type) for c in table.columns] == [("amount", "number"), ("b", "text")]
     assert rows == ((1.0, "2"),)
+
+
+def test_values_that_are_not_of_a_chosen_type_are_left_out_and_counted(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "x,price,day\n" + "1,2.5,03/04/2024\n" * 117 + "1,ca. 2,soon\n" * 3)
+    chosen = Correction(columns={"price": ("", "number"), "day": ("", "date-mdy")})
+    table, rows = became(path, {"": chosen})["a"]
+    assert [describe_reading_note(note, "en") for note in table.notes] == [
+        "3 of 120 values of price could not be read as numbers and were left out: “ca. 2”.",
+        "3 of 120 values of day could not be read as dates and were left out: “soon”.",
+    ]
+    assert rows[0][1:] == (2.5, "2024-03-04") and rows[-1][1:] == (None, None)
+    assert table.correction == chosen
+
+
+def test_a_chosen_type_of_a_typed_file_leaves_values_out_too(tmp_path: Path) -> None:
+    lines = [f'{{"n": "{n}"}}\n' for n in (1, 2, 3, "x")]
+    path = written(tmp_path, "a.jsonl", "".join(lines))
+    table, rows = became(path, {"": Correction(columns={"n": ("", "integer")})})["a"]
+    assert rows == ((1,), (2,), (3,), (None,))
+    assert [(note.kind, note.count, note.total) for note in table.notes] == [("left out", 1, 4)]
+
+
+def test_rows_of_totals_stay_in_the_data_if_that_is_chosen(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "city,n\nA,1\nB,2\nTotal,3\n")
+    table, rows = became(path, {"": Correction(keep_totals=True)})["a"]
+    assert rows == (("A", 1), ("B", 2), ("Total", 3)) and not table.notes
+
+
+def test_an_upload_is_read_again_with_its_choices_and_keeps_its_name(tmp_path: Path) -> None:
+    store = UploadStore(tmp_path / "tables")
+    first = written(tmp_path, "a.csv", "city,n\nA,1\nB,2\nTotal,3\n")
+    second = written(tmp_path, "b.csv", "x\n1\n")
+    upload = store.add("ann", [(file, detect_tables(file)) for file in (first, second)])
+    same = [(file, detect_tables(file)) for file in (first, second)]
+    changed = store.read_again("ann", upload.id, {0: Correction(keep_totals=True)})
+    assert changed is not None and (changed.id, changed.revision, changed.tables[0].rows) == (upload.id, 1, 3)
+    changed = store.read_again("ann", upload.id, {1: Correction(header=0)})
+    assert changed is not None and [table.rows for table in changed.tables] == [3, 2]
+    assert store.get("ann", upload.id) == changed
+    with pytest.raises(UnreadableTableError):
+        store.read_again("ann", upload.id, {0: Correction(encoding="utf-16")})
+    assert store.get("ann", upload.id) == changed
+    assert store.read_again("bob", upload.id, {}) is None
+    other = store.add("ann", same)  # the files as they are detected
+    assert other.id != upload.id and other.tables[0].rows == 2 and store.add("ann", same) == other
+    store.remove("ann", other.id)
+    assert store.remove("ann", upload.id) and not list((tmp_path / "tables").rglob("*.*"))
+
+
+def test_a_long_name_of_a_file_keeps_its_suffix(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.worksheets[0].append(["a", "b"])
+    book.worksheets[0].append([1, 2])
+    book.save(tmp_path / "x.xlsx")
+    (table,) = detect_tables(tmp_path / "x.xlsx", f"{'long' * 30}.xlsx")
+    assert table.file.endswith("lon.xlsx") and len(table.file) == 60
 
 
 def test_every_sheet_is_a_table_and_a_formula_is_its_value(tmp_path: Path) -> None:
@@ -298,4 +358,5 @@ def test_totals_are_beside_the_table_and_not_in_it(tmp_path: Path) -> None:
         (5, "total", "合计 · 600"),
         (6, "note", "注：单位为元"),
     ]
-    assert any("合计 · 600 (5)" in remark for remark in table.remarks("zh"))
+    assert table.summary("zh").endswith("1 行合计不计入数据，1 行注释不计入数据")
+    assert describe_reading_note(table.notes[0], "zh") == "sales 有 1 行合计不计入数据：“合计 · 600 (5)”。"

@@ -33,6 +33,7 @@ from research.readers.documents import (
     find_accepted_files,
     read_document,
 )
+from tests.readers.reading import SAMPLES as OTHER_SAMPLES
 from tests.tables import each_row
 
 
@@ -196,8 +197,8 @@ Heritage Site</a> that many people visit in every season of the year.</p>
 
 def test_the_documented_suffixes_are_accepted() -> None:
     assert (
-        " ".join(SUFFIXES)
-        == ".txt .md .markdown .html .htm .pdf .docx .csv .tsv .json .jsonl .ndjson .xlsx .png .jpg .jpeg .webp .tif .tiff"
+        " ".join(SUFFIXES) == ".txt .md .markdown .html .htm .pdf .docx .pptx .odt .rtf .epub .eml .msg .ipynb "
+        ".csv .tsv .json .jsonl .ndjson .xlsx .xls .xlsb .ods .png .jpg .jpeg .webp .tif .tiff"
     )
 
 
@@ -752,6 +753,8 @@ SAMPLES = {
     "a.docx": make_docx(fill_report),
     "a.csv": b'a,b\n"1",2\n',
     "a.xlsx": make_xlsx(One=[["a", "b"], [1, "x"]]),
+    "a.eml": b"From: a@example.org\nSubject: =?utf-8?q?x?=\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nHello.\n--b--\n",
+    **{f"a{path.suffix}": path.read_bytes() for path in sorted(OTHER_SAMPLES.iterdir()) if path.suffix != ".md"},
 }
 
 
@@ -764,6 +767,7 @@ def settled(name: str, data: bytes) -> None:
         tiled(document)
 
 
+@pytest.mark.slow
 @each_row("name", SAMPLES)
 def test_a_truncated_file_is_read_or_refused(name: str) -> None:
     data = SAMPLES[name]
@@ -807,6 +811,7 @@ def test_members_of_a_word_file_may_be_damaged_one_by_one() -> None:
         settled("a.docx", rezipped(data, **{stem: junk}))
 
 
+@pytest.mark.slow
 def test_nothing_is_printed_or_logged(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
     for name, data in SAMPLES.items():
         settled(name, data[: len(data) - 40])
@@ -828,6 +833,8 @@ def test_a_walk_gives_accepted_files_sorted_without_hidden_ones(tmp_path: Path) 
         "~$e.docx",
         "f.exe",
         "g.csv",
+        "h.pptx",
+        "i.eml",
     ):
         path = tmp_path / "root" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -835,7 +842,7 @@ def test_a_walk_gives_accepted_files_sorted_without_hidden_ones(tmp_path: Path) 
     root = tmp_path / "root"
     (root / "folder.md").mkdir()
     found = [path.relative_to(root).as_posix() for path in find_accepted_files(root)]
-    assert found == ["a.md", "b/a.pdf", "b/z.TXT", "g.csv"]
+    assert found == ["a.md", "b/a.pdf", "b/z.TXT", "g.csv", "h.pptx", "i.eml"]
 
 
 def test_a_walk_follows_no_link_out_of_the_folder(tmp_path: Path) -> None:

@@ -16,7 +16,12 @@ nothing-library = Add documents
 nothing-settings = Open Settings
 answer-also = See also
 answer-visit = Open the source page
-answer-page = page { $n }
+answer-page =
+    { $unit ->
+        [slide] slide { $n }
+        [cell] cell { $n }
+       *[page] page { $n }
+    }
 answer-sample = sample
 answer-unsourced = no source
 answer-passage = Passage

@@ -136,49 +136,124 @@ unreadable-busy = Too many files are being read at once. Try { $file } again in 
 unreadable-start = { $file } was not read: the process that reads files cannot be started on this machine.
 unreadable-value = { $file } has values that do not fit their column's detected type.
 loaded-table = { $table } ({ $rows } rows) from { $file }: { $columns }
-loaded-encoding = Read as { $encoding }.
-loaded-header = The headings are in row { $row }; what is above them is no data.
-loaded-two_headers = The headings of rows above each other, up to row { $row }, are joined.
-loaded-no_header = No row of headings was recognised.
-loaded-comma = { $column }: numbers with a decimal comma.
-loaded-as_thousands = { $column }: 1,234 is read as 1234; nothing tells whether it means thousands or decimals.
-loaded-as_decimals = { $column }: 1.234 is read as a decimal; nothing tells whether it means thousands or decimals.
-loaded-unit = { $column }: every value has the unit { $unit }.
-loaded-dmy = { $column }: dates with the day first.
-loaded-mdy = { $column }: dates with the month first.
-loaded-missing = { $column }: { $n } values such as N/A or - are empty.
-loaded-day_or_month_first = { $column } stays text: nothing tells whether the day or the month comes first.
-loaded-different_units = { $column } stays text: its values have different units.
-loaded-identifier = { $column } stays text: as numbers, its identifiers would lose digits.
-loaded-short =
+loaded-commas = commas
+loaded-semicolons = semicolons
+loaded-tabs = tabs
+loaded-bars = bars
+loaded-other_delimiter = delimiter { $mark }
+loaded-sheet = sheet { $sheet }
+loaded-own_types = the types of the file
+loaded-headings_in_row = headings in row { $row }
+loaded-headings_in_rows = headings in rows { $first } to { $last }
+loaded-no_headings = no headings
+loaded-decimal_commas = decimal commas in { $columns }
+loaded-days_first = day first in { $columns }
+loaded-months_first = month first in { $columns }
+loaded-unit = { $unit } in { $columns }
+loaded-identifiers = { $columns } as text to keep every digit
+loaded-missing =
     { $n ->
-        [one] 1 row ends early; what is missing is empty.
-       *[other] { $n } rows end early; what is missing is empty.
-    }
-loaded-set_aside =
+        [one] 1 value such as N/A is
+       *[other] { $n } values such as N/A are
+    } empty in { $columns }
+loaded-chosen = type chosen for { $columns }
+loaded-totals_aside =
     { $n ->
-        [one] 1 row is not in the data: { $rows }.
-       *[other] { $n } rows are not in the data: { $rows }.
+        [one] 1 total row
+       *[other] { $n } total rows
+    } set aside
+loaded-notes_aside =
+    { $n ->
+        [one] 1 note
+       *[other] { $n } notes
+    } set aside
+loaded-wide_aside =
+    { $n ->
+        [one] 1 row that is too long
+       *[other] { $n } rows that are too long
+    } set aside
+loaded-rows_aside = { $n } rows set aside
+loaded-totals_kept = total rows kept in the data
+loaded-left_out =
+    { $count } of { $total } values of { $column } could not be read as { $type ->
+        [integer] whole numbers
+        [date] dates
+        [datetime] dates and times
+        [boolean] true or false
+       *[number] numbers
+    } and were left out
+loaded-mixed =
+    { $column } stays text, as { $total ->
+        [0] not all values
+       *[other] { $count } of { $total } values
+    } could { $total ->
+        [0] be
+       *[other] not be
+    } read as { $type ->
+        [integer] whole numbers
+        [date] dates
+        [datetime] dates and times
+        [boolean] true or false
+       *[number] numbers
     }
-loaded-kept = Kept as text, as not every value has the type of the first rows: { $columns }.
+loaded-as_thousands = 1,234 in { $column } is read as 1234; nothing tells whether it means thousands or decimals
+loaded-as_decimals = 1.234 in { $column } is read as a decimal; nothing tells whether it means thousands or decimals
+loaded-day_or_month_first = { $column } stays text: nothing tells whether the day or the month comes first
+loaded-different_units = { $column } stays text: its values have different units
+loaded-totals =
+    { $count ->
+        [one] 1 total row of { $table } is
+       *[other] { $count } total rows of { $table } are
+    } not in the data
+loaded-wide_rows =
+    { $count ->
+        [one] 1 row of { $table } has more values than there are columns, and is
+       *[other] { $count } rows of { $table } have more values than there are columns, and are
+    } not in the data
+loaded-short_rows =
+    { $count ->
+        [one] 1 row of { $table } ends early; what is missing is empty
+       *[other] { $count } rows of { $table } end early; what is missing is empty
+    }
 type-text = text
 type-integer = whole number
 type-number = number
 type-date = date
 type-datetime = date and time
 type-boolean = true or false
+type-number_point = number, decimal point
+type-number_comma = number, decimal comma
+type-date_dmy = date, day first
+type-date_mdy = date, month first
 files-title = Your files ({ $n })
 files-upload = Add CSV, TSV, Excel, Parquet or JSON files, or web pages and Word files with tables
 files-limit = Up to { $size } MB each here; the command line takes up to 1 GB. Only you can see your files.
 files-load = Load
 files-loading = Loading… { $done } of { $size } MB
 files-choice = Files: { $names }
-files-text_form = Encoding and delimiter
+files-change = Change how it was read
+files-set_aside =
+    { $n ->
+        [one] 1 row set aside
+       *[other] { $n } rows set aside
+    }
+files-row = Row { $n }, { $kind }: { $text }
+files-row_total = total
+files-row_note = note
+files-row_width = too long
+files-keep_totals = Keep rows of totals in the data
+files-read_again = Read again
+files-read_as_detected = Read as detected
+files-reading_again = Reading…
+files-not_kept = To change how these files are read, add them again.
 files-encoding = Encoding
 files-delimiter = Delimiter
 files-detected = as detected
+files-comma = comma
+files-semicolon = semicolon
 files-tab = tab
-files-header = Header row
+files-bar = bar
+files-header = Heading row
 files-header_help = 0 if there is none; columns are then numbered.
 files-heading = Heading
 files-first = First value

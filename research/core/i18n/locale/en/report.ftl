@@ -15,7 +15,12 @@ report-map = Sketch map of the places
 report-map_of = Sketch map of the places: { $names }
 report-map_more = and others, { $count } in all
 report-ocr = read from a picture (OCR)
-report-page = p. { $page }
+report-page =
+    { $unit ->
+        [slide] slide { $page }
+        [cell] cell { $page }
+       *[page] p. { $page }
+    }
 report-cite = { "[" }{ $number }]
 report-cite-links = { "[" }\[{ $number }\]](#s{ $number })
 report-cite-footnotes = { "[" }^{ $number }]

@@ -39,7 +39,6 @@ tables-from_run = Rows from an earlier answer
 tables-run = Answer
 tables-run_help = Uses the places on its map, the rows of its database result or the papers it found.
 tables-take = Add these rows
-tables-no_text = This file is not text in UTF-8 or GB18030.
 tables-no_rows = That answer has no places, database rows or papers.
 tables-row = Row
 tables-about = Which one

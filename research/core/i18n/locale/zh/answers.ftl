@@ -16,7 +16,12 @@ nothing-library = 添加文档
 nothing-settings = 打开设置
 answer-also = 另见
 answer-visit = 打开来源页面
-answer-page = 第 { $n } 页
+answer-page =
+    { $unit ->
+        [slide] 第 { $n } 张幻灯片
+        [cell] 第 { $n } 个单元格
+       *[page] 第 { $n } 页
+    }
 answer-sample = 示例资料
 answer-unsourced = 无出处
 answer-passage = 原文段落

@@ -103,43 +103,92 @@ unreadable-busy = 正在读取的文件太多，请稍后再试 { $file }。
 unreadable-start = { $file } 未能读取：本机无法启动读取文件的进程。
 unreadable-value = { $file } 中有些值无法按识别出的类型读取。
 loaded-table = { $table }（{ $rows } 行），来自 { $file }：{ $columns }
-loaded-encoding = 按 { $encoding } 编码读取。
-loaded-header = 表头在第 { $row } 行，其上的内容不是数据。
-loaded-two_headers = 表头有两行（到第 { $row } 行），已合并。
-loaded-no_header = 没有识别出表头行。
-loaded-comma = { $column }：数字用逗号作小数点。
-loaded-as_thousands = { $column }：1,234 按 1234 读取；无法确定逗号是千位分隔符还是小数点。
-loaded-as_decimals = { $column }：1.234 按小数读取；无法确定点号是千位分隔符还是小数点。
-loaded-unit = { $column }：每个值的单位都是 { $unit }。
-loaded-dmy = { $column }：日期的日在前、月在后。
-loaded-mdy = { $column }：日期的月在前、日在后。
-loaded-missing = { $column }：{ $n } 个“N/A”“-”之类的值按空值处理。
-loaded-day_or_month_first = { $column } 保留为文本：无法确定日期是日在前还是月在前。
-loaded-different_units = { $column } 保留为文本：各个值的单位不同。
-loaded-identifier = { $column } 保留为文本：编号若转成数字会丢失数位。
-loaded-short = { $n } 行的列数不足，缺少的值为空。
-loaded-set_aside = { $n } 行不计入数据：{ $rows }。
-loaded-kept = { $columns } 中有些值与前面各行的类型不同，因此按文本保存。
+loaded-commas = 逗号分隔
+loaded-semicolons = 分号分隔
+loaded-tabs = 制表符分隔
+loaded-bars = 竖线分隔
+loaded-other_delimiter = 以 { $mark } 分隔
+loaded-sheet = 工作表 { $sheet }
+loaded-own_types = 采用文件自带的类型
+loaded-headings_in_row = 表头在第 { $row } 行
+loaded-headings_in_rows = 表头在第 { $first } 至 { $last } 行
+loaded-no_headings = 无表头
+loaded-decimal_commas = { $columns } 用逗号作小数点
+loaded-days_first = { $columns } 日在前
+loaded-months_first = { $columns } 月在前
+loaded-unit = { $columns } 的单位为 { $unit }
+loaded-identifiers = { $columns } 按文本保存以保留全部数位
+loaded-missing = { $columns } 中 { $n } 个“N/A”之类的值为空
+loaded-chosen = 已指定 { $columns } 的类型
+loaded-totals_aside = { $n } 行合计不计入数据
+loaded-notes_aside = { $n } 行注释不计入数据
+loaded-wide_aside = { $n } 行过长，不计入数据
+loaded-rows_aside = { $n } 行不计入数据
+loaded-totals_kept = 合计行保留在数据中
+loaded-left_out =
+    { $column } 的 { $total } 个值中有 { $count } 个无法读作{ $type ->
+        [integer] 整数
+        [date] 日期
+        [datetime] 日期和时间
+        [boolean] 是或否
+       *[number] 数字
+    }，已略去
+loaded-mixed =
+    { $column } 保留为文本，因{ $total ->
+        [0] 有些值
+       *[other] { " " }{ $total } 个值中有 { $count } 个
+    }无法读作{ $type ->
+        [integer] 整数
+        [date] 日期
+        [datetime] 日期和时间
+        [boolean] 是或否
+       *[number] 数字
+    }
+loaded-as_thousands = { $column } 中的 1,234 按 1234 读取；无法确定逗号是千位分隔符还是小数点
+loaded-as_decimals = { $column } 中的 1.234 按小数读取；无法确定点号是千位分隔符还是小数点
+loaded-day_or_month_first = { $column } 保留为文本：无法确定日期是日在前还是月在前
+loaded-different_units = { $column } 保留为文本：各个值的单位不同
+loaded-totals = { $table } 有 { $count } 行合计不计入数据
+loaded-wide_rows = { $table } 有 { $count } 行的值多于列数，不计入数据
+loaded-short_rows = { $table } 有 { $count } 行的值少于列数，缺少的值为空
 type-text = 文本
 type-integer = 整数
 type-number = 数字
 type-date = 日期
 type-datetime = 日期和时间
 type-boolean = 是/否
+type-number_point = 数字（小数点）
+type-number_comma = 数字（小数逗号）
+type-date_dmy = 日期（日在前）
+type-date_mdy = 日期（月在前）
 files-title = 您的文件（{ $n }）
 files-upload = 添加 CSV、TSV、Excel、Parquet、JSON 文件，或含表格的网页、Word 文件
 files-limit = 此处单个文件最大 { $size } MB，命令行最大 1 GB。文件仅您自己可见。
 files-load = 载入
 files-loading = 正在载入：{ $done } / { $size } MB
 files-choice = 文件：{ $names }
-files-text_form = 编码与分隔符
+files-change = 更改读取方式
+files-set_aside =
+    { $n } 行不计入数据
+files-row = 第 { $n } 行，{ $kind }：{ $text }
+files-row_total = 合计
+files-row_note = 注释
+files-row_width = 过长
+files-keep_totals = 将合计行保留在数据中
+files-read_again = 重新读取
+files-read_as_detected = 恢复自动识别
+files-reading_again = 正在读取…
+files-not_kept = 如需更改读取方式，请重新添加这些文件。
 files-encoding = 编码
 files-delimiter = 分隔符
 files-detected = 自动识别
+files-comma = 逗号
+files-semicolon = 分号
 files-tab = 制表符
-files-header = 标题所在行
-files-header_help = 没有标题行时填 0，各列将自动编号。
-files-heading = 标题
+files-bar = 竖线
+files-header = 表头所在行
+files-header_help = 没有表头时填 0，各列将自动编号。
+files-heading = 表头
 files-first = 首个值
 files-delete = 删除
 

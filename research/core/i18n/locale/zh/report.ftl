@@ -15,7 +15,12 @@ report-map = 地点示意图
 report-map_of = 地点示意图：{ $names }
 report-map_more = 等 { $count } 处
 report-ocr = 由图片识别（OCR）
-report-page = 第 { $page } 页
+report-page =
+    { $unit ->
+        [slide] 第 { $page } 张幻灯片
+        [cell] 第 { $page } 个单元格
+       *[page] 第 { $page } 页
+    }
 report-cite = { "[" }{ $number }]
 report-cite-links = { "[" }\[{ $number }\]](#s{ $number })
 report-cite-footnotes = { "[" }^{ $number }]

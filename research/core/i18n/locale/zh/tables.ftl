@@ -36,7 +36,6 @@ tables-from_run = 从以往的答案导入行
 tables-run = 答案
 tables-run_help = 使用该答案地图上的地点、数据库结果的各行或找到的论文。
 tables-take = 加入这些行
-tables-no_text = 该文件不是 UTF-8 或 GB18030 编码的文本。
 tables-no_rows = 该答案没有地点、数据库结果或论文。
 tables-row = 名称
 tables-about = 哪一个

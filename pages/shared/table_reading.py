@@ -1,0 +1,40 @@
+"""How a table was read from a file: one line of decisions, the doubts, and the rows that are not in the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.shared.escaping import escape_markdown
+from pages.shared.localization import current_language, format_number, t
+from research import FileTable, ReadingNote, describe_reading_note
+
+MAX_LINE_CHARS = 600
+MAX_NOTE_CHARS = 400
+_ROW_KIND_KEYS = {"total": "files.row_total", "note": "files.row_note", "width": "files.row_width"}
+
+
+def draw_reading(table: FileTable, key: str) -> None:
+    """Draw how a table was read."""
+    st.caption(escape_markdown(table.summary(current_language()), MAX_LINE_CHARS))
+    draw_doubts(table.notes)
+    if table.set_aside:
+        label = t("files.set_aside", n=format_number(table.set_aside_count))
+        with st.popover(label, icon=":material/splitscreen_bottom:", type="tertiary", key=f"aside_{key}"):
+            lines = [
+                t("files.row", n=row.row, kind=t(_ROW_KIND_KEYS[row.kind]), text=escape_markdown(row.text, 300))
+                for row in table.set_aside
+            ]
+            st.markdown("\n".join(f"- {line}" for line in lines))
+
+
+def draw_doubts(notes: Sequence[ReadingNote]) -> None:
+    """Draw the doubts among notes on how tables were read; totals that are not in the data are none."""
+    lines = [
+        escape_markdown(describe_reading_note(note, current_language()), MAX_NOTE_CHARS)
+        for note in notes
+        if note.kind != "totals"
+    ]
+    if lines:
+        st.warning(lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines), icon=":material/help:")
