@@ -78,6 +78,7 @@ from .core.page_views import PageImage as PageImage
 from .core.page_views import PageText as PageText
 from .core.page_views import PageView as PageView
 from .core.page_views import QuoteMatch as QuoteMatch
+from .core.reading_notes import CERTAIN_NOTES as CERTAIN_NOTES
 from .core.reading_notes import describe_reading_note as describe_reading_note
 from .core.records import MAX_QUESTION_CHARS as MAX_QUESTION_CHARS
 from .core.records import Answer as Answer

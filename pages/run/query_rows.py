@@ -22,6 +22,7 @@ from pages.shared.login import current_owner
 from pages.shared.paths import page_script
 from pages.shared.table_reading import draw_doubts
 from research import (
+    CERTAIN_NOTES,
     EXPORT_FORMATS,
     ExportFormat,
     ExportOptions,
@@ -343,7 +344,7 @@ def _draw_reading_notes(query_result: QueryResult) -> None:
     """Draw the doubts with which the files of a statement were read, and quietly which totals they leave out."""
     draw_doubts(query_result.reading_notes)
     for note in query_result.reading_notes:
-        if note.kind == "totals":
+        if note.kind in CERTAIN_NOTES:
             line = escape_markdown(describe_reading_note(note, current_language()), 400)
             st.caption(f":material/splitscreen_bottom: {line}")
 

@@ -8,16 +8,25 @@ import streamlit as st
 
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import current_language, format_number, t
-from research import FileTable, ReadingNote, describe_reading_note
+from research import CERTAIN_NOTES, FileTable, ReadingNote, describe_reading_note
 
 MAX_LINE_CHARS = 600
 MAX_NOTE_CHARS = 400
-_ROW_KIND_KEYS = {"total": "files.row_total", "note": "files.row_note", "width": "files.row_width"}
+_ROW_KIND_KEYS = {
+    "total": "files.row_total",
+    "average": "files.row_average",
+    "note": "files.row_note",
+    "width": "files.row_width",
+    "heading": "files.row_heading",
+}
 
 
 def draw_reading(table: FileTable, key: str) -> None:
     """Draw how a table was read."""
     st.caption(escape_markdown(table.summary(current_language()), MAX_LINE_CHARS))
+    for note in table.notes:
+        if note.kind in CERTAIN_NOTES and note.kind not in ("totals", "averages"):  # these are in the summary
+            st.caption(escape_markdown(describe_reading_note(note, current_language()), MAX_NOTE_CHARS))
     draw_doubts(table.notes)
     if table.set_aside:
         label = t("files.set_aside", n=format_number(table.set_aside_count))
@@ -30,11 +39,11 @@ def draw_reading(table: FileTable, key: str) -> None:
 
 
 def draw_doubts(notes: Sequence[ReadingNote]) -> None:
-    """Draw the doubts among notes on how tables were read; totals that are not in the data are none."""
+    """Draw the doubts among notes on how tables were read; those that are certain are left out."""
     lines = [
         escape_markdown(describe_reading_note(note, current_language()), MAX_NOTE_CHARS)
         for note in notes
-        if note.kind != "totals"
+        if note.kind not in CERTAIN_NOTES
     ]
     if lines:
         st.warning(lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines), icon=":material/help:")

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import codecs
 import csv
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
-from research.readers.table_layout import find_delimiter
+from research.readers.delimiters import find_delimiter, find_quote
 from research.readers.table_records import SAMPLE_ROWS, UnreadableTableError
 from research.readers.text_encoding import detect_encoding
 
 BLOCK_SIZE = 1 << 20
+STYLE_LINES = 50  # by which quotation marks are judged
 MAX_LINE_CHARS = 4_194_304  # longest line of a text file
 
 
@@ -50,13 +51,29 @@ def read_rows(path: Path, encoding: str, delimiter: str, file: str) -> Iterator[
     number = 0
     try:
         with path.open(encoding=encoding, newline="") as opened:
-            for row in csv.reader(_read_lines(opened, file), delimiter=delimiter, strict=True):
+            lines = _read_lines(opened, file)
+            first = list(islice(lines, STYLE_LINES))
+            style = _find_style(first, delimiter)
+            for row in csv.reader(chain(first, lines), delimiter=delimiter, strict=True, **style):
                 number += 1
                 yield row
     except csv.Error:
         raise UnreadableTableError("broken", file, row=number + 1) from None
     except UnicodeError:
         raise UnreadableTableError("encoding", file) from None
+
+
+def _find_style(lines: Sequence[str], delimiter: str) -> dict[str, Any]:
+    """Return the quotation mark and if spaces after delimiters are skipped, as arguments of `csv.reader`."""
+    skips_spaces = delimiter in ("|", " ") or any(f'{delimiter} "' in line for line in lines)
+    return {"quotechar": find_quote(lines), "skipinitialspace": skips_spaces}
+
+
+def has_usual_style(path: Path, encoding: str, delimiter: str) -> bool:
+    """Return True if cells are between double quotation marks, without spaces before them."""
+    with path.open(encoding=encoding, newline="") as opened:
+        lines = [opened.readline(MAX_LINE_CHARS) for _ in range(STYLE_LINES)]
+    return _find_style(lines, delimiter) == {"quotechar": '"', "skipinitialspace": False}
 
 
 def _read_lines(opened: TextIO, file: str) -> Iterator[str]:

@@ -14,10 +14,28 @@ MAX_NAMED_COLUMNS = 4
 MAX_EXAMPLE_ROWS = 3
 _DELIMITERS = {",": "loaded.commas", ";": "loaded.semicolons", "\t": "loaded.tabs", "|": "loaded.bars"}
 _ENCODINGS = {"utf-8-sig": "UTF-8", "cp950": "Big5", "cp932": "Shift_JIS", "cp949": "EUC-KR"}
-_SET_ASIDE = {"total": "loaded.totals_aside", "note": "loaded.notes_aside", "width": "loaded.wide_aside"}
+_SET_ASIDE = {
+    "total": "loaded.totals_aside",
+    "average": "loaded.averages_aside",
+    "note": "loaded.notes_aside",
+    "width": "loaded.wide_aside",
+    "heading": "loaded.headings_aside",
+}
+_COLUMN_REMARKS = (
+    "total_columns",
+    "sentinel",
+    "blank_labels",
+    "hidden_columns",
+    "percent",
+)  # name columns of the table
 _REASONS: dict[str, ReadingNoteKind] = {
     "day or month first": "day or month first",
     "different units": "different units",
+    "thousands or decimals": "thousands or decimals",
+    "two-digit years": "two-digit years",
+    "shortened": "shortened",
+    "other values": "other values",
+    "metres or millions": "metres or millions",
 }
 
 
@@ -37,8 +55,8 @@ def describe_reading(table: FileTable, language: Language) -> str:
 
 
 def _layout_parts(table: FileTable, translate: Translator) -> Iterator[str]:
-    if table.sheet:
-        yield translate("loaded.sheet", sheet=table.sheet)
+    if table.sheet_name:
+        yield translate("loaded.sheet", sheet=table.sheet_name)
     elif not table.delimiter:
         yield translate("loaded.own_types")
         return
@@ -63,8 +81,20 @@ def _column_parts(table: FileTable, translate: Translator) -> Iterator[str]:
         yield translate("loaded.days_first", columns=named(columns))
     if columns := [c for c in typed if c.format.date_order == "mdy"]:
         yield translate("loaded.months_first", columns=named(columns))
-    for unit in dict.fromkeys(c.format.unit for c in typed if c.format.unit):
-        yield translate("loaded.unit", unit=unit, columns=named([c for c in typed if c.format.unit == unit]))
+    for is_zone, unit in dict.fromkeys((c.type == "datetime", c.format.unit) for c in typed if c.format.unit):
+        columns = [c for c in typed if c.format.unit == unit and (c.type == "datetime") == is_zone]
+        if is_zone:
+            yield translate("loaded.zone", zone=unit, columns=named(columns))
+        else:
+            yield translate("loaded.unit", unit=unit, columns=named(columns))
+    if columns := [c for c in typed if c.format.is_scaled]:
+        yield translate("loaded.scaled", columns=named(columns))
+    if columns := [c for c in typed if c.format.is_compact]:
+        yield translate("loaded.compact", columns=named(columns))
+    if columns := [c for c in typed if c.format.serials]:
+        yield translate("loaded.serials", columns=named(columns), n=sum(c.format.serials for c in columns))
+    if columns := [c for c in table.columns if c.format.reason == "names"]:
+        yield translate("loaded.names", columns=named(columns))
     if columns := [c for c in table.columns if c.format.reason == "identifier"]:
         yield translate("loaded.identifiers", columns=named(columns))
     if columns := [c for c in typed if c.missing]:
@@ -91,7 +121,11 @@ def _join_names(columns: Sequence[FileColumn], *, translate: Translator) -> str:
 
 def find_notes(table: FileTable) -> tuple[ReadingNote, ...]:
     """Return the doubts with which a table was read, and the totals that are not in it."""
-    return (*(note for column in table.columns for note in _column_notes(table, column)), *_row_notes(table))
+    return (
+        *(note for column in table.columns for note in _column_notes(table, column)),
+        *_row_notes(table),
+        *_layout_notes(table),
+    )
 
 
 def _column_notes(table: FileTable, column: FileColumn) -> Iterator[ReadingNote]:
@@ -106,14 +140,14 @@ def _column_notes(table: FileTable, column: FileColumn) -> Iterator[ReadingNote]
         )
     elif column.name in table.kept:  # a table that an earlier version has read
         yield note(kind="mixed", type="number")
-    if column.type == "text" and (reason := _REASONS.get(column.format.reason)):
-        yield note(kind=reason)
+    elif column.type == "text" and (reason := _REASONS.get(column.format.reason)):
+        yield note(kind=reason, examples=(column.format.example,) if column.format.example else ())
     if column.type != "text" and column.format.is_doubtful:
         yield note(kind="thousands" if column.type == "integer" else "decimals")
 
 
 def _row_notes(table: FileTable) -> Iterator[ReadingNote]:
-    for kind, note_kind in (("total", "totals"), ("width", "wide rows")):
+    for kind, note_kind in (("total", "totals"), ("average", "averages"), ("width", "wide rows")):
         rows = [row for row in table.set_aside if row.kind == kind]
         if rows:
             is_complete = table.set_aside_count == len(table.set_aside)
@@ -125,3 +159,13 @@ def _row_notes(table: FileTable) -> Iterator[ReadingNote]:
             )
     if table.short_rows:
         yield ReadingNote(kind="short rows", table=table.name, count=table.short_rows)
+
+
+def _layout_notes(table: FileTable) -> Iterator[ReadingNote]:
+    for notice in table.notices:
+        note = partial(ReadingNote, kind=notice.kind, table=table.name)
+        if notice.kind in _COLUMN_REMARKS:
+            for name in notice.text.split(", "):
+                yield note(column=name, examples=(name,), count=1)
+        else:
+            yield note(examples=(notice.text,) if notice.text else (), count=notice.count)

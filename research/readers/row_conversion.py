@@ -51,6 +51,11 @@ class RowConverter:
         ]
 
     @property
+    def has_missing(self) -> bool:
+        """Return True if a value of the last row only says that there is none."""
+        return any(value == "" and text.strip() for _, text, value in self._row)
+
+    @property
     def has_mixed_columns(self) -> bool:
         """Return True if a column whose type nobody has chosen has values of another type."""
         return any(not self._columns[index].choice for index in self._odd)

@@ -1,44 +1,63 @@
-"""Detection of the layout of a table in a text file or sheet: delimiter, preamble and heading rows.
+"""Detection of the heading rows of a table in a text file or sheet.
 
-A delimiter is judged by how many rows it splits into the same number of cells, with the quoting rules of
-CSV, so that marks inside quotes or inside the text of a cell do not count. Heading rows are judged by
-what is below them: a row of words above numbers, or of years above figures, is a heading.
+Heading rows are judged by what is below them: a row of words above numbers, or of years above figures, is
+a heading. Rows of units and of column numbers below the headings belong to them.
 """
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
-DELIMITERS = (",", ";", "\t", "|")
+from research.readers.column_formats import MISSING_WORDS
+from research.readers.delimiters import LAYOUT_ROWS
+
 _CELL_CHARS = 60  # of a cell, to judge it
-LAYOUT_ROWS = 200  # rows by which the delimiter and the headings are judged
-_SEP_LINE = re.compile(r'"?sep=(.)"?\r?\n?', re.IGNORECASE)  # Excel's own line before the table
+MAX_HEADING_ROWS = 5
 _PERIOD = re.compile(
-    r"(?:1[89]|20|21)\d\d(?:年度?|E|F|A)?"
-    r"|(?:1[89]|20|21)\d\d[-/.年]\s?(?:0?[1-9]|1[0-2])月?(?:[-/.月]\s?(?:0?[1-9]|[12]\d|3[01])日?)?"
+    r"(?:1[89]|20|21)\d\d(?:年度?|E|F|A|p)?"
+    r"|(?:1[89]|20|21)\d\d[-/.年]\s?(?:0?[1-9]|1[0-2])月?(?:[-/.月]\s?(?:0?[1-9]|[12]\d|3[01])日?)?(?: \d\d:\d\d(?::\d\d)?)?"
     r"|(?:FY|Q[1-4][ -]?|H[12][ -]?)?(?:1[89]|20|21)\d\d(?:[ -]?(?:Q[1-4]|H[12]))?"
+    r"|(?:1[89]|20|21)\d\d[/-]\d\d"
     r"|(?:0?[1-9]|1[0-2])月(?:份)?",
     re.IGNORECASE,
 )
-_FIGURE = re.compile(r"[(（]?[-+−–]?\s?[$€£¥￥]?\s?\d[\d\s.,'’  ]*(?:[%％‰]|万|亿|e[-+]?\d+)?\s?[)）]?", re.IGNORECASE)
-
-
-class Delimiter(NamedTuple):
-    """The delimiter of a text, with the number of lines before the table that only name it (`sep=;`)."""
-
-    mark: str
-    skipped_lines: int = 0
+_FIGURE = re.compile(
+    r"[(（]?[-+−–]?\s?(?:US\$|[$€£¥￥])?\s?[-+]?[\d.][\d\s.,'’  ]*(?:[%％‰]|百?[千万亿]|bn|mn|[kKMB]|e[-+]?\d+)?"
+    r"\s?[元€$£]?\s?[)）]?(?:\s?[*†a-z])?",
+    re.IGNORECASE,
+)
+_DAY = re.compile(
+    r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?:[ T]\d{1,2}:\d\d.*)?|\d{1,2}:\d\d(?::\d\d)?|\d{4}年\d{1,2}月\d{1,2}日"
+)
+_UNIT = re.compile(
+    r"[(（\[]?(?:(?:单位|unit)[:：]?\s*)?(?:[%％‰]|[十百千万亿]{0,2}(?:元|美元|欧元|人|户|吨|公顷|亩|件|台|个|家|辆|人次|平方米|立方米|平方公里|千瓦时)(?:[/／]\S{1,4})?"
+    r"|(?:usd|eur|gbp|cny|rmb|[$€£¥])(?:\s?(?:k|m|mn|mio|bn|million|billion|thousand|'?000s?))?|(?:thousand|million|billion)s?|000s?|'000"
+    r"|kg|t|tonnes?|km2?|km²|ha|kwh|mwh|gwh|mw|°c|℃|days?|years?|persons?|people|percent|per cent|no\.|number|岁|天|年|公里|米|上年=100|-|—)[)）\]]?",
+    re.IGNORECASE,
+)
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_RULE = re.compile(r"[-=_+:| ]{2,}")
+_TYPE_WORDS = frozenset(
+    ("int", "integer", "bigint", "string", "str", "text", "varchar", "char", "float", "double", "number", "numeric",
+     "decimal", "date", "datetime", "timestamp", "bool", "boolean", "字符型", "字符串", "文本", "文本型", "数值", "数值型",
+     "数字", "日期", "日期型", "整数", "整型")
+)  # fmt: skip
+_NUMBERING_LABELS = frozenset(("甲", "栏次", "栏目", "行次", "a", "(a)", "（甲）"))
 
 
 class Headings(NamedTuple):
-    """The rows of the headings: `height` rows from row `first`, counted from 1; `height` 0 for none."""
+    """The rows of the headings: `height` rows from row `first`, counted from 1; `height` 0 for none.
+
+    `is_sure` is False where only words stand below a row of words, so that it may be data.
+    """
 
     first: int = 0
     height: int = 0
+    is_sure: bool = True
 
     @property
     def last(self) -> int:
@@ -46,77 +65,248 @@ class Headings(NamedTuple):
         return self.first + self.height - 1 if self.height else 0
 
 
-def find_delimiter(text: str, suffix: str) -> Delimiter:
-    """Return the delimiter of the text of a file with this suffix."""
-    if (line := _SEP_LINE.match(text)) and line[1] not in '\r\n"':
-        return Delimiter(line[1], 1)
-    usual = "\t" if suffix == ".tsv" else ","
-    lines = text.splitlines(keepends=True)[: 4 * LAYOUT_ROWS]
-    scores = {mark: _consistency(lines, mark) for mark in DELIMITERS}
-    return Delimiter(max(DELIMITERS, key=lambda mark: (scores[mark], mark == usual)))
-
-
-def _consistency(lines: Sequence[str], mark: str) -> tuple[float, int]:
-    """Return the share of rows that have the most frequent number of cells, and that number.
-
-    Both are 0 if no row is split.
-    """
-    rows = []
-    try:
-        for row in csv.reader(lines, delimiter=mark):
-            if any(cell.strip() for cell in row):
-                rows.append(len(row))
-            if len(rows) >= LAYOUT_ROWS:
-                break
-    except csv.Error:
-        return (0.0, 0)
-    widths = Counter(width for width in rows if width > 1)
-    if not widths:
-        return (0.0, 0)
-    width, count = max(widths.items(), key=lambda item: (item[1], item[0]))
-    return (round(count / len(rows), 2), width)
-
-
 def find_headings(rows: Iterable[Sequence[str]]) -> Headings:
-    """Return the heading rows of a table, whose first rows are given; two if the upper one groups columns.
+    """Return the heading rows of a table, whose first rows are given.
 
     A preamble (a title, a remark, comments with #) stands in rows that fill fewer columns than the table
     has, or that have one text in all of them.
     """
-    first_rows = [
-        [cell.strip()[:_CELL_CHARS] for cell in row] for row, _ in zip(rows, range(LAYOUT_ROWS), strict=False)
-    ]
-    comment_count = next((n for n, row in enumerate(first_rows) if any(row) and not row[0].startswith("#")), 0)
-    filled = [0 if n < comment_count else _filled_count(row) for n, row in enumerate(first_rows)]
+    cells = [[cell.strip()[:_CELL_CHARS] for cell in row] for row, _ in zip(rows, range(LAYOUT_ROWS), strict=False)]
+    comment_count = next((n for n, row in enumerate(cells) if any(row) and not _is_comment(row)), 0)
+    filled = [0 if n < comment_count else filled_count(row) for n, row in enumerate(cells)]
     widths = Counter(width for width in filled if width)
     if not widths:
         return Headings()
     width = max(widths, key=lambda n: (widths[n], n))
-    start = next(index for index, count in enumerate(filled) if count >= width)
-    body = [row for row in first_rows[start + 1 :] if any(row)]
-    if len(body) > 1 and _groups_columns(first_rows[start], first_rows[start + 1], body[1:]):
-        return Headings(start + 1, 2)
-    if start and filled[start - 1] > 1 and _groups_columns(first_rows[start - 1], first_rows[start], body):
-        return Headings(start, 2)
-    if _is_heading(first_rows[start], body):
-        return Headings(start + 1, 1)
-    body = [first_rows[start], *body]
-    if start > 1 and filled[start - 2] > 1 and _groups_columns(first_rows[start - 2], first_rows[start - 1], body):
-        return Headings(start - 1, 2)
-    if start and 2 * filled[start - 1] >= width > 1 and _stands_above_figures(first_rows[start - 1], body):
-        return Headings(start, 1)
-    return Headings()
+    start = _first_data_row(cells, filled, width)
+    if start is None:
+        return _find_headings_of_words(cells, filled, width)
+    return _headings_above(cells, filled, start, comment_count)
+
+
+def _is_comment(row: Sequence[str]) -> bool:
+    """Return True for a line that begins with #, but not for headings such as #id, name."""
+    return row[0].startswith("#") and not (len(row) > 1 and all(row) and re.fullmatch(r"#\w+", row[0]))
+
+
+def filled_count(row: Sequence[str]) -> int:
+    """Return the number of filled cells; 1 if all of several have the same text, as in a merged title."""
+    texts = [cell for cell in row if cell.strip()]
+    return 1 if len(texts) > 1 and len(set(texts)) == 1 and not is_figure(texts[0]) else len(texts)
+
+
+def is_figure(text: str) -> bool:
+    """Return True if a text is a number, with or without unit."""
+    return bool(_FIGURE.fullmatch(text)) and any(character.isdigit() for character in text)
+
+
+def is_rule(row: Sequence[str]) -> bool:
+    """Return True if a row only draws a line, as in ---,---, names types, or holds JSON, as the third row of Qualtrics."""
+    texts = [cell.strip() for cell in row if cell.strip()]
+    if len(texts) > 1 and all(text.casefold() in _TYPE_WORDS for text in texts):
+        return True
+    return bool(texts) and all(_RULE.fullmatch(text) or text.startswith('{"') for text in texts)
+
+
+def _is_value(text: str) -> bool:
+    return is_figure(text) or bool(_DAY.fullmatch(text))
+
+
+def _first_data_row(cells: Sequence[Sequence[str]], filled: Sequence[int], width: int) -> int | None:
+    """Return the index of the first row with values; None if no row has some."""
+    needed = 1 if width == 1 else max(2, (width + 1) // 2)
+    for index, row in enumerate(cells):
+        if filled[index] < min(needed, width):
+            continue
+        columns = [n for n, cell in enumerate(row) if _is_value(cell) or (index and _is_missing_value(cells, index, n))]
+        periods = [n for n in columns if _PERIOD.fullmatch(row[n])]
+        if not columns or _is_numbering(cells, index) or _is_sequence_heading(cells, index):
+            continue
+        if len(columns) > len(periods) or not _are_period_headings(cells, index, periods):
+            return index
+    return None
+
+
+def _is_missing_value(cells: Sequence[Sequence[str]], index: int, column: int) -> bool:
+    """Return True for a cell such as N/A or - above figures."""
+    if cells[index][column].casefold() not in MISSING_WORDS or is_units_row(cells[index]):
+        return False
+    below = [row[column] for row in cells[index + 1 :] if column < len(row) and row[column]]
+    return bool(below) and all(is_figure(cell) or cell.casefold() in MISSING_WORDS for cell in below)
+
+
+def _are_period_headings(cells: Sequence[Sequence[str]], index: int, columns: Sequence[int]) -> bool:
+    """Return True if the periods in these columns of a row stand above other values, as headings do."""
+    row = cells[index]
+    following = cells[index + 1] if index + 1 < len(cells) else []
+    stands_above_words = all(n < len(following) and following[n] and not is_figure(following[n]) for n in columns)
+    if (
+        len({row[n] for n in columns}) < len(columns)
+        and not stands_above_words
+        and not (index and any(cells[index - 1]))
+    ):
+        return False
+    below = [other[n] for other in cells[index + 1 :] for n in columns if n < len(other) and other[n]]
+    if sum(bool(_PERIOD.fullmatch(cell)) for cell in below) > len(below) / 10 or not below:
+        return False
+    above = cells[index - 1] if index else []
+    has_words_above = all(n < len(above) and above[n] and not is_figure(above[n]) for n in columns)
+    is_own_row = bool(row[0]) and bool(above) and bool(above[0]) and above[0] != row[0]
+    return not (has_words_above and is_own_row and len({above[n] for n in columns}) == len(columns))
+
+
+def _is_numbering(cells: Sequence[Sequence[str]], index: int) -> bool:
+    """Return True for a row that numbers the columns below headings, as in 甲, 1, 2, 3."""
+    row = [cell.strip("()（）") for cell in cells[index]]
+    numbers = [int(cell) for cell in row if cell.isdecimal()]
+    labels = [cell for cell in row if cell and not cell.isdecimal()]
+    following = next((other[0] for other in cells[index + 1 :] if any(other)), "") if row else ""
+    return (
+        index > 0
+        and len(numbers) >= 2
+        and numbers == list(range(1, len(numbers) + 1))
+        and len(labels) <= 2
+        and bool(labels)
+        and all(label.casefold() in _NUMBERING_LABELS or label == "乙" for label in labels)
+        and following.casefold() not in ("乙", "b")
+        and not any(is_figure(cell) for cell in cells[index - 1])
+    )
+
+
+def _is_sequence_heading(cells: Sequence[Sequence[str]], index: int) -> bool:
+    """Return True for the first row of a table whose columns are headed by 1, 2, 3, 4, 5, …"""
+    row = cells[index]
+    numbers = [int(cell) for cell in row[1:] if cell.isdecimal()]
+    below = [other[0] for other in cells[index + 1 :] if other and other[0]]
+    needed = 3 if row[0] and below and all(map(is_figure, below)) else 5
+    if (
+        len(numbers) < needed
+        or len(numbers) < len(row) - 2
+        or numbers != list(range(numbers[0], numbers[0] + len(numbers)))
+    ):
+        return False
+    is_first = not any(filled_count(other) > 1 for other in cells[:index])
+    return is_first and numbers[0] in (0, 1) and not is_figure(row[0])
+
+
+def _headings_above(cells: Sequence[Sequence[str]], filled: Sequence[int], start: int, comment_count: int) -> Headings:
+    """Return the heading rows above the first row of data."""
+    lowest, width = start - 1, filled[start]
+    if lowest >= 1 and not any(cells[lowest]) and 2 * filled[lowest - 1] >= width > 1:
+        lowest -= 1  # a blank row between headings and data
+    while lowest > 0 and (is_rule(cells[lowest]) or _is_numbering(cells, lowest)):
+        lowest -= 1
+    if (
+        lowest >= 1
+        and filled[lowest] == 1
+        and cells[lowest][0]
+        and _can_head(cells[lowest - 1], filled[lowest - 1], width)
+    ):
+        start = lowest  # the label of the first group of rows
+        lowest -= 1
+    top = lowest
+    if lowest >= 1 and is_units_row(cells[lowest]) and _can_head(cells[lowest - 1], filled[lowest - 1], width):
+        top -= 1  # units that may all be the same
+    elif lowest < comment_count or not _can_head(cells[lowest], filled[lowest], width):
+        return Headings()
+    while top > comment_count and start - top < MAX_HEADING_ROWS and _continues_above(cells, filled, top):
+        top -= 1
+    return Headings(top + 1, start - top)
+
+
+def _can_head(row: Sequence[str], count: int, width: int) -> bool:
+    """Return True if a row above data of so many filled cells may be its headings."""
+    if width == 1:
+        return count == 1
+    if width == 2 and count == 1 and len(row) == 2 and not row[0]:
+        return True  # a column of labels without a heading
+    return len([cell for cell in row if cell]) > 1 and ((2 * count >= width and count > 1) or all(row))
+
+
+def _continues_above(cells: Sequence[Sequence[str]], filled: Sequence[int], top: int) -> bool:
+    """Return True if the row above the heading row `top` is a further row of headings: groups, or names above units."""
+    upper, lower = cells[top - 1], cells[top]
+    width = max(len(upper), len(lower))
+    upper, lower = [*upper, *[""] * (width - len(upper))], [*lower, *[""] * (width - len(lower))]
+    if not any(upper) or any(is_figure(cell) and not _PERIOD.fullmatch(cell) for cell in upper):
+        return False
+    if is_units_row(lower):
+        return filled[top - 1] > 1
+    if filled[top - 1] == 1 and (upper[0] or all(upper)):
+        return False  # a title
+    texts = [cell for cell in upper if cell]
+    if 2 * sum(":" in cell or "：" in cell for cell in texts) >= len(texts):
+        return False  # a line such as Date: 2024-03-05
+    names = [cell for cell in lower if cell]
+    pairs = {pair for pair in zip(upper, lower, strict=True) if pair[1]}
+    if len(set(names)) < len(pairs) and (not upper[0] or upper[0] == lower[0]):
+        return True
+    runs = _runs(upper, lower)
+    single = [n for n, length in runs if length == 1 and lower[n] and lower[n] != upper[n]]
+    is_full = filled[top - 1] == filled[top] == len([cell for cell in lower if cell])
+    if len(single) == len(runs):
+        return is_full and len(runs) > 1 and _explains(upper, lower)
+    if upper[0] and lower[0] and upper[0] != lower[0] and runs[0][1] == 1:
+        return False  # a line such as Currency, EUR
+    return len(single) <= sum(length > 1 for _, length in runs)
+
+
+def _explains(upper: Sequence[str], lower: Sequence[str]) -> bool:
+    """Return True if a row repeats the headings above it in another language, or explains short ones at length."""
+    pairs = [(above, below) for above, below in zip(upper, lower, strict=True) if above]
+    if all(bool(_HAN.search(above)) != bool(_HAN.search(below)) for above, below in pairs):
+        return True
+    return len(pairs) > 2 and sum(len(below) for _, below in pairs) > 3 * sum(len(above) for above, _ in pairs)
+
+
+def _runs(upper: Sequence[str], lower: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the start and length of the groups in a row of headings: equal texts, or a text and blanks."""
+    runs: list[tuple[int, int]] = []
+    for index, cell in enumerate(upper):
+        if runs and sum(runs[-1]) == index and lower[index] and (not cell or cell == upper[runs[-1][0]]):
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
+        elif cell:
+            runs.append((index, 1))
+    return runs
+
+
+def is_units_row(row: Sequence[str]) -> bool:
+    """Return True if a row only names units, as in 亿元, 万人, %; the label column may be named too."""
+    texts = [cell for cell in row if cell]
+    units = [cell for cell in texts if _UNIT.fullmatch(cell)]
+    rest = [cell for cell in texts if not _UNIT.fullmatch(cell)]
+    return bool(units) and (not rest or (len(rest) == 1 and rest[0] == texts[0] and rest[0].casefold() in _UNIT_LABELS))
+
+
+_UNIT_LABELS = frozenset(("单位", "计量单位", "unit", "units", "(unit)", "（单位）"))
 
 
 def join_headings(rows: Sequence[Sequence[str]], headings: Headings) -> list[str]:
     """Return the headings of the columns: those of several rows joined, as in 第一季度数量 or "Q1 units"."""
     if not headings.height:
         return []
-    names = list(rows[headings.last - 1])
-    for upper in reversed(rows[headings.first - 1 : headings.last - 1]):
-        pairs = zip(_fill_groups(upper, names), names, strict=True)
-        names = [_join_pair(above.strip(), below.strip()) for above, below in pairs]
-    return names
+    heads = heading_rows(rows, headings)
+    width = max(map(len, heads))
+    heads = [[*row, *[""] * (width - len(row))] for row in heads]
+    units: list[str] = []
+    if len(heads) > 1 and is_units_row(heads[-1]):
+        units = heads.pop()
+    joined = heads[-1]
+    for upper in reversed(heads[:-1]):
+        joined = [_join_pair(above, below) for above, below in zip(_fill_groups(upper, joined), joined, strict=True)]
+    for index, unit in enumerate(units):
+        bare = unit.strip("()（）[] ")
+        if bare and bare not in "-—" and bare.casefold() not in _UNIT_LABELS and joined[index]:
+            joined[index] = f"{joined[index]} ({bare})"
+    return joined
+
+
+def heading_rows(rows: Sequence[Sequence[str]], headings: Headings) -> list[list[str]]:
+    """Return the heading rows that hold names or units, without lines and numbers of columns."""
+    heads = [[" ".join(cell.split()) for cell in row] for row in rows[max(0, headings.first - 1) : headings.last]]
+    return [
+        row for n, row in enumerate(heads) if not n or not (not any(row) or is_rule(row) or _is_numbering(heads, n))
+    ]
 
 
 def _join_pair(above: str, below: str) -> str:
@@ -129,60 +319,54 @@ def _join_pair(above: str, below: str) -> str:
 def _fill_groups(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
     """Return the upper headings, one for each lower one; a blank one continues the group to its left."""
     filled: list[str] = []
-    for index, below in enumerate(lower):
-        above = upper[index] if index < len(upper) else ""
-        filled.append(above or (filled[-1] if filled and below.strip() and index and lower[index - 1].strip() else ""))
+    is_merged = any(left and left == right for left, right in pairwise(upper))  # every cell has its text already
+    for index, (above, below) in enumerate(zip(upper, lower, strict=True)):
+        continues = filled and below and index and lower[index - 1] and not is_merged
+        filled.append(above or (filled[-1] if continues else ""))
     return filled
 
 
-def _filled_count(row: Sequence[str]) -> int:
-    """Return the number of filled cells; 1 if all of several have the same text, as in a merged title."""
-    cells = [cell for cell in row if cell]
-    return 1 if len(cells) > 1 and len(set(cells)) == 1 else len(cells)
+def _find_headings_of_words(cells: Sequence[Sequence[str]], filled: Sequence[int], width: int) -> Headings:
+    """Return the headings of a table without figures: its first full row, if its words differ."""
+    start = next(index for index, count in enumerate(filled) if count >= width)
+    row, body = cells[start], [other for other in cells[start + 1 :] if any(other)]
+    words = [cell for cell in row if cell]
+    if any(map(_is_value, words)) and not all(_PERIOD.fullmatch(word) or not _is_value(word) for word in words):
+        return Headings()
+    if len(body) > 1 and filled[start] > 1 and _groups_columns(row, body[0]):
+        return Headings(start + 1, 2, is_sure=False)
+    if not body:
+        return Headings(start + 1, 1)
+    if len(set(words)) < len(words):
+        return Headings()
+    return Headings(start + 1, 1, is_sure=_is_sure_heading(row, body))
 
 
-def _groups_columns(upper: Sequence[str], lower: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Return True if `upper` is a row of headings for groups of the columns that `lower` names."""
-    if any(_FIGURE.fullmatch(cell) and not _PERIOD.fullmatch(cell) for cell in (*upper, *lower) if cell):
-        return False
+def _groups_columns(upper: Sequence[str], lower: Sequence[str]) -> bool:
+    """Return True if two rows of words are headings of groups and of the columns in them."""
+    width = max(len(upper), len(lower))
+    upper, lower = [*upper, *[""] * (width - len(upper))], [*lower, *[""] * (width - len(lower))]
     names = [cell for cell in upper if cell]
-    has_groups = len(set(names)) < len(names) or len(names) < len([cell for cell in lower if cell])
     pairs = [pair for pair in zip(_fill_groups(upper, lower), lower, strict=True) if any(pair)]
-    repeats = len({below for _, below in pairs}) < len(pairs)
-    return (
-        has_groups
-        and repeats
-        and len(set(pairs)) == len(pairs)
-        and _stands_above_figures(
-            [above if below in ("", above) or not _FIGURE.fullmatch(above) else below for above, below in pairs], body
-        )
-    )
+    has_groups = len(set(names)) < len(names) or len(names) < len([cell for cell in lower if cell])
+    return has_groups and len({below for _, below in pairs}) < len(pairs) and len(set(pairs)) == len(pairs)
 
 
-def _is_heading(row: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Return True if a row is the heading of the rows below it."""
-    cells = [cell for cell in row if cell]
-    figures = [cell for cell in cells if _FIGURE.fullmatch(cell)]
-    if not figures:  # words, or nothing
-        return len(set(cells)) == len(cells) or _stands_above_figures(row, body)
-    periods = [cell for cell in cells if _PERIOD.fullmatch(cell)]
-    if set(figures) - set(periods) or len(set(periods)) != len(periods):
-        return False
-    # Years as headings: no column may hold years itself.
-    columns = [index for index, cell in enumerate(row) if _PERIOD.fullmatch(cell)]
-    below = [cells[index] for cells in body for index in columns if index < len(cells) and cells[index]]
-    return bool(below) and sum(bool(_PERIOD.fullmatch(cell)) for cell in below) <= len(below) / 10
+_HEADING_WORD = re.compile(
+    r"(?:.*[\s_])?(?:id|no|nr|name|names|title|type|date|city|country|region|state|address|email|status|category|code|gender|age"
+    r"|sex|description|notes?|comments?|department|company|product|item|author|url|phone|key|value|question|answer|text|label)"
+    r"|.*(?:名称|姓名|名|编号|序号|城市|国家|地区|省份|地址|类型|类别|性别|部门|单位|状态|日期|时间|备注|说明|标题|作者|电话|邮箱|产品|描述|职务|学历|专业|问题|答案)",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
-def is_figure(text: str) -> bool:
-    """Return True if a cell holds a number, with its sign or unit, or a year, month or day."""
-    return bool(_FIGURE.fullmatch(text.strip()) or _PERIOD.fullmatch(text.strip()))
-
-
-def _stands_above_figures(row: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
-    """Return True if a column has a word in this row and figures below it."""
+def _is_sure_heading(row: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Return True if a row above rows of words is clearly their headings: by a word, or by short names above
+    words that come again and again."""
+    if any(cell and _HEADING_WORD.fullmatch(cell) for cell in row):
+        return True
     for index, cell in enumerate(row):
-        below = [cells[index] for cells in body if index < len(cells) and cells[index]]
-        if cell and below and not _FIGURE.fullmatch(cell) and all(map(_FIGURE.fullmatch, below)):
+        below = [other[index] for other in body if index < len(other) and other[index]]
+        if cell and len(below) >= 4 and len(set(below)) <= len(below) / 2 and cell not in below:
             return True
     return False

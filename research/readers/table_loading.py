@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 import csv
+import re
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,22 +19,41 @@ import duckdb
 
 from research.core.sql_quoting import quote_identifier, quote_literal
 from research.readers.column_choices import make_odd_values
-from research.readers.delimited_text import MAX_LINE_CHARS, read_rows
+from research.readers.delimited_text import MAX_LINE_CHARS, has_usual_style, read_rows
 from research.readers.nested_columns import flat_expression
 from research.readers.row_conversion import RowConverter
+from research.readers.table_areas import TableArea
+from research.readers.table_layout import filled_count
 from research.readers.table_records import (
     MAX_ROWS,
     SHEET_SUFFIXES,
     TYPED_SUFFIXES,
+    FileColumn,
     FileColumnType,
     FileTable,
     UnreadableTableError,
 )
+from research.readers.table_remarks import TableRemark
 from research.readers.table_sources import SchemaMismatchError, open_engine, read_sheets
-from research.readers.total_rows import MAX_SET_ASIDE, TOTAL_HINT, RowKind, RowSorter, SetAsideRow, make_set_aside
+from research.readers.total_rows import (
+    MAX_SET_ASIDE,
+    ROW_HINT,
+    RowKind,
+    RowSorter,
+    SetAsideRow,
+    TotalColumns,
+    is_total_heading,
+    make_set_aside,
+)
 from research.readers.worker import ProgressCallback
 
 LABEL_COLUMNS = 3  # of text, in which a row is named a total
+MIN_ENGINE_BYTES = 4_000_000  # of a text file, from which on the engine reads it by itself if it can
+_NO_SUM = re.compile(
+    r"率|比重|占比|比例|[%％]|增速|增长|指数|平均|均价|单价|价格|年份|年度$|^年$|^月$|编号|序号|排名|名次|rate|share|ratio|percent|index|average"
+    r"|\bavg|mean|price|\byear\b|\bmonth\b|\bid\b|\bno\.?$|rank|growth",
+    re.IGNORECASE,
+)
 _SQL_TYPES: dict[FileColumnType, str] = {
     "text": "VARCHAR",
     "integer": "BIGINT",
@@ -63,7 +84,7 @@ def write_table(path: Path, table: FileTable, target: Path, report_progress: Pro
         try:
             return _create_table(path, _csv_expression(path, table, table.delimiter), table, target, report_progress)
         except UnreadableTableError as error:
-            if error.reason not in ("ragged", "broken", "value"):
+            if error.reason not in ("broken", "value"):
                 raise
     with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
         csv_path = Path(folder) / "plain.csv"
@@ -74,17 +95,25 @@ def write_table(path: Path, table: FileTable, target: Path, report_progress: Pro
 
 
 def _is_plain(path: Path, table: FileTable) -> bool:
-    """Return True if the engine can read a text file as it is: no value needs converting, no row is a total."""
-    if not all(column.format.is_plain for column in table.columns):
+    """Return True if the engine can read a large text file as it is: no value needs converting, no row may be a
+    total or a note.
+    """
+    if path.stat().st_size < MIN_ENGINE_BYTES or table.area != TableArea():
         return False
-    source = _csv_expression(path, table, table.delimiter)
-    labels = [n for n, column in enumerate(table.columns) if column.type == "text"][:LABEL_COLUMNS]
+    if len(table.delimiter.encode()) != 1 or not all(column.format.is_plain for column in table.columns):
+        return False
+    if not has_usual_style(path, table.encoding, table.delimiter):
+        return False
+    labels = [n for n, column in enumerate(table.columns) if column.type == "text"]
     if not labels:
         return True
-    words = " or ".join(f"regexp_matches(c{n}, {quote_literal(TOTAL_HINT)}, 'i')" for n in labels)
+    source = _csv_expression(path, table, table.delimiter)
+    words = " or ".join(f"regexp_matches(c{n}, {quote_literal(ROW_HINT)}, 'i')" for n in labels[:LABEL_COLUMNS])
+    is_unlabelled = " and ".join(f"coalesce(trim(c{n}), '') = ''" for n in labels)
     try:
         with open_engine(path, table.file) as raw:
-            (count,) = raw.execute(f"select count(*) from {source} where {words}").fetchone() or (0,)
+            query = f"select count(*) from {source} where {words} or ({is_unlabelled})"
+            (count,) = raw.execute(query).fetchone() or (0,)
     except (UnreadableTableError, SchemaMismatchError, duckdb.ConversionException):
         return False
     return not count
@@ -101,54 +130,121 @@ def _csv_expression(path: Path, table: FileTable, delimiter: str) -> str:
 
 
 def _read_table_rows(path: Path, table: FileTable) -> Iterator[list[str]]:
-    """Yield all rows of a table's file or sheet, the headings included."""
+    """Yield all rows of a table's file or sheet, the headings included, cut to the columns of its area."""
     if Path(table.file).suffix.lower() not in SHEET_SUFFIXES:
-        yield from read_rows(path, table.encoding, table.delimiter, table.file)
-        return
-    for name, rows in read_sheets(path, table.file):
-        if name == table.sheet:
-            yield from rows
+        rows: Iterator[list[str]] = read_rows(path, table.encoding, table.delimiter, table.file)
+    else:
+        rows = next((sheet.rows for sheet in read_sheets(path, table.file) if sheet.name == table.sheet_name), iter(()))
+    area = table.area
+    for number, row in enumerate(rows, 1):
+        if area.last_row and number > area.last_row:
+            return
+        yield area.cut(row) if area.contains(number) else []
+
+
+@dataclass
+class _WrittenRows:
+    """The result of one pass over the rows of a table."""
+
+    columns: tuple[FileColumn, ...] = ()
+    has_mixed_columns: bool = False
+    set_aside: list[SetAsideRow] = field(default_factory=list)
+    set_aside_count: int = 0
+    short_rows: int = 0
+    remarks: tuple[TableRemark, ...] = ()
+    late_kinds: dict[int, RowKind] = field(default_factory=dict)
+
+    def put_aside(self, number: int, kind: RowKind, row: Sequence[str]) -> None:
+        """Keep a row beside the table."""
+        self.set_aside_count += 1
+        if len(self.set_aside) < MAX_SET_ASIDE:
+            self.set_aside.append(make_set_aside(number, kind, row))
 
 
 def _write_plain_csv(path: Path, table: FileTable, csv_path: Path) -> FileTable:
     """Write the data of a table to `csv_path`, without headings, in the forms that the engine reads.
 
-    Returns the table with the rows that are no data, the number of missing values, and as text the
-    columns that have a value in another form.
+    Returns the table with the rows that are no data, the number of missing values, remarks, and as text the
+    columns that have a value in another form. Values in another form, and totals above their rows, are known
+    only after a pass over the rows, which is then repeated.
     """
+    late_kinds: dict[int, RowKind] = {}
     while True:
-        sorter = RowSorter([n for n, column in enumerate(table.columns) if column.type in ("integer", "number")])
-        converter = RowConverter(table.columns)
-        set_aside: list[SetAsideRow] = []
-        set_aside_count = short_rows = 0
-        width = len(table.columns)
-        with csv_path.open("w", encoding="utf-8", newline="") as output:
-            writer = csv.writer(output, quoting=csv.QUOTE_ALL, lineterminator="\n")
-            for number, row in enumerate(_read_table_rows(path, table), 1):
-                if number <= table.header or not any(row):
-                    continue
-                values = converter.convert(row)
-                kind: RowKind | None = "width" if any(row[width:]) else sorter.kind(values)
-                if kind and not (kind == "total" and table.correction.keep_totals):
-                    set_aside_count += 1
-                    if len(set_aside) < MAX_SET_ASIDE:
-                        set_aside.append(make_set_aside(number, kind, row))
-                    continue
-                values = converter.accept()
-                short_rows += len(values) < width
-                writer.writerow([*values, *[""] * (width - len(values))])
-        table = table.model_copy(update={"columns": converter.columns()})
-        if not converter.has_mixed_columns:
+        result = _write_rows(path, table, csv_path, late_kinds)
+        table = table.model_copy(update={"columns": result.columns})
+        if result.has_mixed_columns:
+            late_kinds = {}
+        elif result.late_kinds and not late_kinds:
+            late_kinds = result.late_kinds
+        else:
             break
-    update = {"set_aside": tuple(set_aside), "set_aside_count": set_aside_count, "short_rows": short_rows}
+    update = {
+        "set_aside": tuple(result.set_aside),
+        "set_aside_count": result.set_aside_count,
+        "short_rows": result.short_rows,
+        "notices": (*table.notices, *result.remarks),
+    }
     return table.model_copy(update=update)
+
+
+def _write_rows(path: Path, table: FileTable, csv_path: Path, late_kinds: Mapping[int, RowKind]) -> _WrittenRows:
+    """Write the rows of a table, but those of `late_kinds`, which a former pass has shown to be no data."""
+    numbers, additive = _number_columns(table)
+    headings: list[list[str]] = []
+    sorter: RowSorter | None = None
+    totals = TotalColumns(additive)
+    result, converter = _WrittenRows(), RowConverter(table.columns)
+    width = len(table.columns)
+    with csv_path.open("w", encoding="utf-8", newline="") as output:
+        writer = csv.writer(output, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        for number, row in enumerate(_read_table_rows(path, table), 1):
+            if number <= table.header:
+                headings.append(row)
+                continue
+            sorter = sorter or RowSorter(
+                numbers, additive, [heading for heading in headings if filled_count(heading) > 1]
+            )
+            if not any(cell.strip() for cell in row):
+                sorter.skip_blank()
+                continue
+            values = converter.convert(row)
+            if any(row[width:]):
+                result.put_aside(number, "width", row)
+                continue
+            blanks = [""] * (width - len(values))
+            kind = sorter.kind(number, values + blanks, has_missing=converter.has_missing) or late_kinds.get(number)
+            if kind and not (kind in ("total", "average") and table.correction.keep_totals):
+                result.put_aside(number, kind, row)
+                continue
+            result.short_rows += bool(blanks)
+            values = converter.accept() + blanks
+            totals.add(values)
+            writer.writerow(values)
+    result.columns, result.has_mixed_columns = converter.columns(), converter.has_mixed_columns
+    findings = sorter.finish() if sorter else None
+    if findings:
+        result.late_kinds = findings.kinds
+        columns = (table.columns[n] for n in totals.found())
+        sums = ", ".join(column.name for column in columns if not is_total_heading(column.heading))
+        column_remarks = (TableRemark(kind="total_columns", text=sums, count=1),) if sums else ()
+        result.remarks = (*findings.remarks, *column_remarks)
+    return result
+
+
+def _number_columns(table: FileTable) -> tuple[list[int], list[int]]:
+    """Return the columns with numbers, and those of them whose sums mean something."""
+    numbers = [n for n, column in enumerate(table.columns) if column.type in ("integer", "number")]
+    additive = [
+        n for n in numbers if table.columns[n].format.unit != "%" and not _NO_SUM.search(table.columns[n].heading)
+    ]
+    return numbers, additive
 
 
 def _value_expression(column_index: int, kind: FileColumnType) -> str:
     """Return the SQL that converts a text column to a type, or fails."""
     text = f"nullif(trim(c{column_index}), '')"
     if kind == "text":
-        return f"nullif(replace(c{column_index}, e'\\r\\n', e'\\n'), '')"
+        return f"nullif(rtrim(replace(c{column_index}, e'\\r\\n', e'\\n'), e' \\t'), '')"
     if kind == "integer":  # DuckDB would round 1.5
         return f"CAST(CASE WHEN contains(c{column_index}, '.') OR contains(c{column_index}, 'e') OR contains(c{column_index}, 'E') THEN c{column_index} || '!' ELSE {text} END AS BIGINT)"
     if kind in ("date", "datetime"):

@@ -11,6 +11,8 @@ from research.core.reading_notes import describe_reading_note
 from research.core.records import Language, ReadingNote, Record
 from research.readers.column_choices import ColumnChoice, OddValues
 from research.readers.column_formats import ColumnFormat
+from research.readers.table_areas import TableArea
+from research.readers.table_remarks import TableRemark
 from research.readers.total_rows import SetAsideRow
 
 FileColumnType = Literal["text", "integer", "number", "date", "datetime", "boolean"]
@@ -19,8 +21,8 @@ TextEncoding = Literal[
 ]  # fmt: skip
 TEXT_ENCODINGS: tuple[TextEncoding, ...] = get_args(TextEncoding)
 UnreadableReason = Literal[
-    "kind", "size", "rows", "columns", "empty", "encoding", "ragged", "broken", "value", "extent",
-    "unpacked", "time", "memory", "busy", "start",
+    "kind", "size", "rows", "columns", "empty", "encoding", "broken", "value", "extent",
+    "unpacked", "time", "memory", "busy", "start", "uncalculated",
 ]  # fmt: skip
 MAX_ROWS = 20_000_000  # per table
 MAX_COLUMNS = 500
@@ -74,7 +76,7 @@ class Correction(Record):
     name: str = ""
     header: int | None = None
     encoding: TextEncoding | Literal[""] = ""
-    delimiter: Literal["", ",", ";", "\t", "|"] = ""
+    delimiter: Literal["", ",", ";", "\t", "|", " "] = ""
     keep_totals: bool = False
     columns: dict[str, tuple[str, ColumnChoice | Literal[""]]] = Field(default_factory=dict)
 
@@ -102,7 +104,9 @@ class FileTable(Record):
     `header` is the number of the heading row, from 1, or 0 for none; of `header_rows` rows, the last. `kept` names the columns that
     stayed text because some of their values are not of the detected type. `set_aside` are the first
     of the `set_aside_count` rows that are no data, such as totals. `short_rows` have fewer cells than the
-    table has columns; what is missing is empty. `correction` is what a person has chosen.
+    table has columns; what is missing is empty. A sheet or text file with several tables has an `area` for
+    each; all but the first have it in `sheet` too, as in Sheet1!A8:C12. `notices` are further remarks.
+    `correction` is what a person has chosen.
     """
 
     name: str
@@ -120,6 +124,15 @@ class FileTable(Record):
     set_aside_count: int = 0
     short_rows: int = 0
     correction: Correction = Correction()
+    area: TableArea = TableArea()
+    notices: tuple[TableRemark, ...] = ()
+
+    @property
+    def sheet_name(self) -> str:
+        """Return the name of the sheet without the area."""
+        return (
+            self.sheet.removesuffix(self.area.reference).removesuffix("!") if self.area != TableArea() else self.sheet
+        )
 
     def summary(self, language: Language) -> str:
         """Return one line on how the file was read: delimiter, encoding, headings, forms of columns."""

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from research.core.text.tokenizer import HAN_RANGES
 from research.readers.column_formats import convert, detect_format
+from research.readers.delimiters import LAYOUT_ROWS
 from research.readers.drafts import MAX_CHARACTERS, label_cells, one_line
-from research.readers.table_layout import LAYOUT_ROWS, Headings, find_headings, is_figure, join_headings
+from research.readers.table_layout import Headings, find_headings, is_figure, join_headings
 from research.readers.total_rows import RowSorter
 
 _HAN_PATTERN = re.compile(f"[{HAN_RANGES}]")
@@ -73,12 +74,12 @@ def row_lines(names: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[s
     formats = [detect_format([row[n] for row in first_rows if n < len(row)]) for n in range(width)]
     numbers = [n for n, form in enumerate(formats) if form.kind in ("integer", "number")]
     sorter = RowSorter(numbers)
-    for row in chain(first_rows, rows):
+    for number, row in enumerate(chain(first_rows, rows), 1):
         values = list(row)
         for n in numbers:
             if n < len(values):
                 values[n] = convert(values[n], formats[n]) or ""
-        kind = sorter.kind(values)
+        kind = sorter.kind(number, values)
         if kind == "note":
             yield label_cells((), row)
         else:

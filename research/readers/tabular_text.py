@@ -10,6 +10,7 @@ from datetime import datetime
 from itertools import chain, islice
 from typing import Any
 
+from research.readers.delimiters import LAYOUT_ROWS, find_delimiter
 from research.readers.drafts import (
     MAX_CHARACTERS,
     FileDraft,
@@ -22,7 +23,7 @@ from research.readers.drafts import (
 )
 from research.readers.office_files import check_container
 from research.readers.open_document import check_open_document
-from research.readers.table_layout import LAYOUT_ROWS, find_delimiter, find_headings, join_headings
+from research.readers.table_layout import find_headings, join_headings
 from research.readers.table_text import row_lines, title_lines
 
 MAX_ROWS = 100_000

@@ -194,7 +194,7 @@ def test_the_sheets_of_a_workbook_have_times_long_identifiers_and_years_as_headi
     assert orders[0][:2] == (123456789012, "00123")
     assert orders[0][3:] == (1234.5, 0.125, "a\nb", orders[0][6])
     assert datetime.fromisoformat(str(orders[0][2])) == datetime(2024, 3, 5, 14, 30)
-    years, rows = load("types.xlsx:4", tmp_path)
+    years, rows = load("types.xlsx:5", tmp_path)
     assert [column.name for column in years.columns] == ["指标", "_2021", "_2022", "_2023"]
     assert rows == [("GDP", 100, 110, 120), ("人口", 5, 6, 7)]
 

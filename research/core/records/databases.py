@@ -52,7 +52,15 @@ ReadingNoteKind = Literal[
     "totals",  # rows that are not in the data
     "wide rows",  # rows with more cells than the table has columns, which are not in the data
     "short rows",  # rows with fewer cells than the table has columns
-]
+    "averages",  # rows that are not in the data
+    # why a column stays text
+    "thousands or decimals", "two-digit years", "shortened", "other values", "metres or millions",
+    # remarks on the layout of the file
+    "area", "above", "words", "row_names", "repeated", "unnamed", "blank_rows", "blank_labels", "unsummed", "unlabelled",
+    "total_columns", "of_which", "indented", "parts", "label_rows", "hidden_sheet", "hidden_rows", "hidden_columns",
+    "filtered", "uncalculated", "errors", "percent", "sentinel", "one_column", "skipped_sheets", "merged_numbers",
+    "unknown_details", "serial_days",
+]  # fmt: skip
 
 
 class ReadingNote(Record):

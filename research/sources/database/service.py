@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from research.core.errors import ServiceError
 from research.core.events import DatabaseStepTaken, EventEmitter
-from research.core.reading_notes import describe_reading_note
+from research.core.reading_notes import LAYOUT_NOTES, describe_reading_note
 from research.core.records import DatabaseStep, FailureReason, QueryResult, ReadingNote, fingerprint
 from research.sources.database import semantic_model
 from research.sources.database.agent import DatabaseAgent, Outcome, OutcomeStatus, StatementWriter
@@ -232,6 +232,7 @@ class DatabaseService:
             note
             for note in self._reading_notes
             if note.table.lower() in tables
+            and note.kind not in LAYOUT_NOTES
             and (not note.column or (note.table.lower(), note.column.lower()) in columns)
         )
 

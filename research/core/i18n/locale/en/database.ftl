@@ -124,8 +124,6 @@ unreadable-rows = { $file } has more than 20 million rows.
 unreadable-columns = { $file } has more than 500 columns.
 unreadable-empty = { $file } has no rows.
 unreadable-encoding = { $file } is in an encoding that cannot be told. Choose it, or save the file as UTF-8.
-unreadable-ragged =
-    Line { $row } of { $file } has more or fewer values than the others.
 unreadable-broken = { $file } is damaged or not what its extension says.
 unreadable-broken_at = { $file } cannot be read from line { $row } on: is a quotation mark unclosed?
 unreadable-extent = { $file } has cells far away from its table, with millions of empty ones in between. Delete them, save the file anew and try again.
@@ -134,6 +132,7 @@ unreadable-time = Reading { $file } takes longer than a file of its size may tak
 unreadable-memory = Reading { $file } takes more memory than a file of its size may take. It may be damaged or built to stop programs: save it anew, or as CSV.
 unreadable-busy = Too many files are being read at once. Try { $file } again in a minute.
 unreadable-start = { $file } was not read: the process that reads files cannot be started on this machine.
+unreadable-uncalculated = { $file } holds only formulas without stored results: open and save it in a program that calculates.
 unreadable-value = { $file } has values that do not fit their column's detected type.
 loaded-table = { $table } ({ $rows } rows) from { $file }: { $columns }
 loaded-commas = commas
@@ -215,6 +214,111 @@ loaded-short_rows =
         [one] 1 row of { $table } ends early; what is missing is empty
        *[other] { $count } rows of { $table } end early; what is missing is empty
     }
+loaded-thousands_or_decimals = { $column } stays text: nothing tells whether its points and commas mean thousands or decimals.
+loaded-two_digit_years = { $column } stays text: its dates have years of two digits, so that day, month and year cannot be told apart.
+loaded-shortened = { $column } stays text: values such as { $example } are identifiers that a spreadsheet program shortened; their last digits are lost.
+loaded-other_values = { $column } stays text: nearly all of its values are numbers or dates, but some are not, such as { $example }.
+loaded-metres_or_millions = { $column } stays text: nothing tells whether m means million or metre.
+loaded-area = One of { $n } tables, which blank rows or columns separate: { $text }.
+loaded-above = Above the headings: { $text }
+loaded-words = Row of headings, or data? There are only words below it: { $text }.
+loaded-row_names = The headings are one fewer than the columns: the first column holds names of rows.
+loaded-repeated = Headings that occur more than once are numbered: { $text }.
+loaded-unnamed = Columns without a heading: { $text }.
+loaded-blank_rows = After a blank row, row { $text } may be the headings of another table; it is read as data.
+loaded-blank_labels = { $text }: blank cells may stand for the value above them; they are empty here.
+loaded-unsummed =
+    { $n ->
+        [one] 1 row is named like a total or average but its figures do not show it; it counts as data: { $text }.
+       *[other] { $n } rows are named like totals or averages but their figures do not show it; they count as data: { $text }.
+    }
+loaded-unlabelled =
+    { $n ->
+        [one] 1 row has no label and counts as data: { $text }.
+       *[other] { $n } rows have no label and count as data: { $text }.
+    }
+loaded-total_columns = A total of other columns, which must not be added to them: { $text }.
+loaded-of_which =
+    { $n ->
+        [one] 1 row is a part of another row, so that sums count it twice: { $text }.
+       *[other] { $n } rows are parts of other rows, so that sums count them twice: { $text }.
+    }
+loaded-indented =
+    { $n ->
+        [one] 1 row is indented, so that it may be a part of the row above and count twice in sums: { $text }.
+       *[other] { $n } rows are indented, so that they may be parts of rows above and count twice in sums: { $text }.
+    }
+loaded-parts =
+    { $n ->
+        [one] 1 row has the sums of rows beside it and counts as data, so that sums may count twice: { $text }.
+       *[other] { $n } rows have the sums of rows beside them and count as data, so that sums may count twice: { $text }.
+    }
+loaded-label_rows =
+    { $n ->
+        [one] 1 row has only a label, as headings of groups do; it is in the data: { $text }.
+       *[other] { $n } rows have only a label, as headings of groups do; they are in the data: { $text }.
+    }
+loaded-hidden_sheet = The sheet { $text } is hidden in the workbook.
+loaded-hidden_rows =
+    { $n ->
+        [one] 1 row that is hidden in the workbook is included.
+       *[other] { $n } rows that are hidden in the workbook are included.
+    }
+loaded-hidden_columns = Columns that are hidden in the workbook are included: { $text }.
+loaded-filtered =
+    { $n ->
+        [one] The sheet is filtered; 1 row that the filter hides is included.
+       *[other] The sheet is filtered; { $n } rows that the filter hides are included.
+    }
+loaded-uncalculated =
+    { $n ->
+        [one] 1 formula has no stored result and is empty here: open and save the file in a program that calculates.
+       *[other] { $n } formulas have no stored results and are empty here: open and save the file in a program that calculates.
+    }
+loaded-errors =
+    { $n ->
+        [one] 1 cell of the sheet holds an error, such as #N/A, and is empty here.
+       *[other] { $n } cells of the sheet hold errors, such as #N/A, and are empty here.
+    }
+loaded-percent = Shown in percent in the workbook; 0.125 means 12.5 %: { $text }.
+loaded-sentinel = The only negative number may be a code for a missing value, such as -999: { $text }.
+loaded-one_column = Read as one column, although most rows have marks that may separate values.
+loaded-merged_numbers =
+    { $n ->
+        [one] 1 number of merged cells stands in the first of them only, so that sums count it once: { $text }.
+       *[other] { $n } numbers of merged cells stand in the first of them only, so that sums count them once: { $text }.
+    }
+loaded-unknown_details = Hidden rows and columns, filters, errors and percent of this workbook are not recognised.
+loaded-serial_days = Whole numbers that may be serial numbers of days in a spreadsheet: { $text }.
+loaded-skipped_sheets =
+    { $n ->
+        [one] 1 further sheet of the workbook is not read.
+       *[other] { $n } further sheets of the workbook are not read.
+    }
+loaded-scaled = numbers such as 1.5k multiplied out in { $columns }
+loaded-compact = dates such as 20240305 in { $columns }
+loaded-serials =
+    { $n ->
+        [one] 1 serial day number as a date
+       *[other] { $n } serial day numbers as dates
+    } in { $columns }
+loaded-zone = time zone { $zone } in { $columns }
+loaded-names = { $columns } as text, being no amounts
+loaded-averages_aside =
+    { $n ->
+        [one] 1 row of averages
+       *[other] { $n } rows of averages
+    } set aside
+loaded-headings_aside =
+    { $n ->
+        [one] 1 repeated row of headings
+       *[other] { $n } repeated rows of headings
+    } set aside
+loaded-averages =
+    { $count ->
+        [one] 1 row of averages of { $table } is
+       *[other] { $count } rows of averages of { $table } are
+    } not in the data
 type-text = text
 type-integer = whole number
 type-number = number
@@ -239,6 +343,8 @@ files-set_aside =
     }
 files-row = Row { $n }, { $kind }: { $text }
 files-row_total = total
+files-row_average = average
+files-row_heading = repeated headings
 files-row_note = note
 files-row_width = too long
 files-keep_totals = Keep rows of totals in the data
