@@ -168,7 +168,10 @@ from .readers.column_choices import COLUMN_CHOICES as COLUMN_CHOICES
 from .readers.documents import FILE_LIMITS as FILE_LIMITS
 from .readers.documents import PICTURE_SUFFIXES as PICTURE_SUFFIXES
 from .readers.documents import SUFFIXES as SUFFIXES
+from .readers.reading_summary import describe_reading as describe_reading
 from .readers.reading_summary import encoding_label as encoding_label
+from .readers.reading_summary import find_notes as find_notes
+from .readers.reading_summary import reading_lines as reading_lines
 from .readers.table_files import detect_tables as detect_tables
 from .readers.table_records import TABLE_SUFFIXES as TABLE_SUFFIXES
 from .readers.table_records import TEXT_ENCODINGS as TEXT_ENCODINGS

@@ -395,7 +395,7 @@ def test_requirements_are_lower_bounded_and_every_import_is_required():
         "platformdirs": "platformdirs",
         "protego": "protego",
         "pydantic": "pydantic",
-        "pypdf": "pypdf",
+        "pypdfium2": "pypdfium2",
         "Stemmer": "pystemmer",
         "pysbd": "pysbd",
         "rich": "rich",

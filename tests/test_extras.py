@@ -20,7 +20,7 @@ MODULES = {
     "traces": ["opentelemetry"],
     "postgres": ["psycopg", "psycopg_pool", "langgraph.checkpoint.postgres"],
     "anthropic": ["anthropic", "langchain_anthropic"],
-    "ocr": ["rapidocr", "onnxruntime", "pypdfium2"],
+    "ocr": ["rapidocr", "onnxruntime"],
     "agents": ["aegra_api"],
 }
 # Hides modules from a process that has its folder in PYTHONPATH.

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = (
     "altair", "docx", "folium", "fontTools", "google.genai", "httpx", "langchain_core", "langgraph",
-    "langchain_google_genai", "langchain_mcp_adapters", "langsmith", "mcp", "openai", "onnxruntime", "openpyxl", "pandas", "pypdf", "pypdfium2", "rapidocr", "rjieba", "sqlglot", "trafilatura", "typst",
+    "langchain_google_genai", "langchain_mcp_adapters", "langsmith", "mcp", "openai", "onnxruntime", "openpyxl", "pandas", "pypdfium2", "rapidocr", "rjieba", "sqlglot", "trafilatura", "typst",
 )  # fmt: skip
 LOOK = f"import sys; print(*(name for name in {HEAVY!r} if name in sys.modules))"
 
@@ -81,7 +81,7 @@ def test_the_help_waits_neither_for_the_engine_nor_for_any_library_but_that_of_t
 GRAPH = {"httpx", "langchain_core", "langgraph", "langsmith", "sqlglot"}  # a run needs them
 OTHERS = {
     "altair", "docx", "folium", "fontTools", "google.genai", "mcp", "openai", "openpyxl", "pandas",
-    "pyarrow", "pypdf", "streamlit", "trafilatura", "typst",
+    "pyarrow", "pypdfium2", "streamlit", "trafilatura", "typst",
 }  # fmt: skip
 
 

@@ -98,17 +98,18 @@ def _draw_passages(library: Library, entry: DocumentEntry, offset: int) -> None:
     )
     excerpts = library.list_excerpts(entry.id, first, PASSAGES_PER_PAGE)
     st.divider()
-    last_heading, last_page = "", 0
+    last_heading, last_pages = "", ""
     for excerpt in excerpts:
-        if (excerpt.heading, excerpt.page or 0) != (last_heading, last_page):
-            page = t("answer.page", n=excerpt.page, unit=page_unit(entry.name)) if excerpt.page else ""
+        pages = excerpt.page_range
+        if (excerpt.heading, pages) != (last_heading, last_pages):
+            page = t("answer.page", n=pages, unit=page_unit(entry.name)) if pages else ""
             names = [escape_markdown(display.replace_invisible(excerpt.heading), 200), escape_markdown(page)]
             if any(names):
                 st.markdown("**" + " · ".join(name for name in names if name) + "**")
-            if excerpt.is_ocr and excerpt.page and excerpt.page != last_page:
+            if excerpt.is_ocr and excerpt.page and pages != last_pages:
                 st.caption(t("answer.ocr"))
                 st.html(_picture_html(entry.id, excerpt.page))
-            last_heading, last_page = excerpt.heading, excerpt.page or 0
+            last_heading, last_pages = excerpt.heading, pages
         is_target = excerpt.start == offset
         with st.container(border=is_target, key=f"passage_{excerpt.start}"):
             st.markdown(display.passage_markdown(excerpt.text))

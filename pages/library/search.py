@@ -52,7 +52,7 @@ def draw(library: Library, *, has_both_origins: bool, document_names: tuple[str,
 
 
 def _draw_hit(library: Library, query: str, hit: SearchHit, index: int) -> None:
-    page = t("answer.page", n=hit.page, unit=page_unit(hit.name)) if hit.page else ""
+    page = t("answer.page", n=hit.page_range, unit=page_unit(hit.name)) if hit.page else ""
     with st.container(border=True, key=f"hit_{index}"):
         st.markdown(f"**{escape_markdown(display.replace_invisible(hit.title), 200)}**")
         facts = [display.replace_invisible(hit.heading), page, display.file_name(hit.name)]

@@ -351,7 +351,7 @@ def _passage_data(passage: Passage, start: int, end: int, evidence: Evidence, ro
     heading = passage.heading
     if passage.page:
         heading = " · ".join(
-            filter(None, [heading, t("answer.page", n=passage.page, unit=page_unit(evidence.locator))])
+            filter(None, [heading, t("answer.page", n=passage.page_range, unit=page_unit(evidence.locator))])
         )
     return {
         "heading": heading,

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.shared.escaping import escape_markdown
 from pages.shared.localization import current_language, format_number, t
-from research import CERTAIN_NOTES, FileTable, ReadingNote, describe_reading_note
+from research import CERTAIN_NOTES, FileTable, ReadingNote, describe_reading, describe_reading_note, find_notes
 
 MAX_LINE_CHARS = 600
 MAX_NOTE_CHARS = 400
@@ -23,11 +23,12 @@ _ROW_KIND_KEYS = {
 
 def draw_reading(table: FileTable, key: str) -> None:
     """Draw how a table was read."""
-    st.caption(escape_markdown(table.summary(current_language()), MAX_LINE_CHARS))
-    for note in table.notes:
+    st.caption(escape_markdown(describe_reading(table, current_language()), MAX_LINE_CHARS))
+    notes = find_notes(table)
+    for note in notes:
         if note.kind in CERTAIN_NOTES and note.kind not in ("totals", "averages"):  # these are in the summary
             st.caption(escape_markdown(describe_reading_note(note, current_language()), MAX_NOTE_CHARS))
-    draw_doubts(table.notes)
+    draw_doubts(notes)
     if table.set_aside:
         label = t("files.set_aside", n=format_number(table.set_aside_count))
         with st.popover(label, icon=":material/splitscreen_bottom:", type="tertiary", key=f"aside_{key}"):

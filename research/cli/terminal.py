@@ -110,7 +110,7 @@ def print_output(text: str) -> None:
 
 def print_reading(table: research.FileTable) -> None:
     """Print to standard error how a table was read from a file: one line of decisions, then the doubts."""
-    for line in table.remarks(terminal_language()):
+    for line in research.reading_lines(table, terminal_language()):
         sys.stderr.write(f"  {clean_line(line)}\n")
 
 

@@ -287,14 +287,14 @@ class _HTMLWriter:
             f'src="data:{IMAGE_TYPE};base64,{data}"><figcaption>{caption}</figcaption></figure>'
         )
 
-    def _page_label(self, evidence: Evidence, page: int) -> str:
+    def _page_label(self, evidence: Evidence, page: int | str) -> str:
         return self._translate("page", page=page, unit=page_unit(evidence.locator))
 
     def _render_passage(self, evidence: Evidence, passage: Passage) -> str:
         spots = self._supporting_spans(evidence, passage)
         facts = [
             escape_html(passage.heading),
-            "" if passage.page is None else self._page_label(evidence, passage.page),
+            "" if passage.page is None else self._page_label(evidence, passage.page_range),
             self._translate("grounding") if passage.origin == "grounding" else "",
             self._translate("ocr") if passage.ocr else "",
             self._link_to_passage(evidence, passage, spots),

@@ -244,10 +244,10 @@ def _quote_location(item: NumberedSpan, evidence: Evidence, translate: Translato
     """Return the title, section and page of a quote, as far as they are known."""
     passage = quoted_passage(item, evidence)
     heading = passage.heading if passage else ""
-    page = passage.page if passage else None
+    page = passage.page_range if passage else ""
     notice = translate(f"notice.{evidence.notice}") if evidence.notice else ""
     facts = [notice, escape_markdown(source_name(evidence, translate)), escape_markdown(heading)]
-    facts.append("" if page is None else translate("page", page=page, unit=page_unit(evidence.locator)))
+    facts.append(translate("page", page=page, unit=page_unit(evidence.locator)) if page else "")
     facts.append(translate("ocr") if passage and passage.ocr else "")
     return " · ".join(word for word in facts if word)
 

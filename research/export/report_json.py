@@ -18,7 +18,7 @@ field without a value is "", [], 0, false or null.
   `part` (the part of the question that it answers), `unsourced` (true if it claims a source that
   does not exist), `citations` (`number`, `evidence` and `passage` by id, and the range of the
   passage from `start` to `end`; 0 and 0 mean all of it) and `quotes`, the places of a quote
-  (number, passage, heading, page)
+  (number, passage, heading, page; last_page for a sentence over a page end)
 - `support`: the check of each sentence of the answer that claims something, a hint and no verdict;
   null without an answer. `accuracy` (of the check in this language, on claims labelled by others:
   `balanced`, of which .5 is chance, `overlap` (that of plain word overlap), `recall` of supported
@@ -48,7 +48,8 @@ field without a value is "", [], 0, false or null.
   null), `rating` (of 5, or null), `cost` (yuan a person, or null), hours, phone, photos, sample. A
   passage has id, `origin` (source: text of the document; grounding: wording of a search model that
   names this source), text, start, end, heading, page (the slide of a .pptx file, the cell of an
-  .ipynb file), title, `ocr` (true if read from the picture of its page)
+  .ipynb file), `last_page` (only of a sentence over a page end), title, `ocr` (true if read from the
+  picture of its page)
 - `coverage`: for a report on the news, else null. `as_of`, `newest` (days), `stale`, `stories` (id,
   headline, `evidence` ids, outlets, `independent` pieces, `day` of the first report, `latest`,
   stale, tone, `tone_from_words`: true if no model has judged the tone), `outlets` (name, items, stories,
@@ -217,7 +218,7 @@ def _is_valid_cite(span: Span, cite: PassageReference, registry: EvidenceRegistr
 def _quote_record(item: NumberedSpan, number: int, evidence: Evidence) -> dict[str, Any]:
     """Locate a quote in one of its sources."""
     passage = quoted_passage(item, evidence)
-    location = passage.model_dump(include={"heading", "page"}) if passage else {}
+    location = passage.model_dump(include={"heading", "page", "last_page"}) if passage else {}
     return {"number": number, "passage": passage.id if passage else None, **location}
 
 

@@ -120,7 +120,7 @@ def library_result(hits: Sequence[research.SearchHit]) -> types.CallToolResult:
     passages = [
         schemas.LibraryPassage(
             document=hit.document_id, title=hit.title, name=hit.name, heading=hit.heading,
-            page=hit.page, url=hit.url, sample=hit.is_sample, ocr=hit.is_ocr, text=hit.text,
+            page=hit.page, last_page=hit.last_page, url=hit.url, sample=hit.is_sample, ocr=hit.is_ocr, text=hit.text,
         )
         for hit in hits
     ]  # fmt: skip

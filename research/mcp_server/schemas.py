@@ -161,6 +161,7 @@ class LibraryPassage(_Result):
     name: str
     heading: str
     page: int | None  # the slide of a .pptx file, the cell of an .ipynb file
+    last_page: int | None = None  # of a sentence over a page end
     url: str
     sample: bool
     ocr: bool  # recognised from an image of the page; may contain errors

@@ -100,13 +100,14 @@ _PARSER_POOL = ParserPool(3)
 
 class DocumentSection(Record):
     """A section: its body is `text[start:end]` of the document, `heading` the path of headings
-    above it.
+    above it. A section that is a sentence over a page end has a `last_page` beside its first one.
     """
 
     heading: str
     start: int
     end: int
     page: int | None = None
+    last_page: int | None = None
 
 
 class Attachment(Record):
@@ -312,11 +313,8 @@ def _parser_errors() -> tuple[type[Exception], ...]:
     from docx.exceptions import PythonDocxError
     from docx.opc.exceptions import OpcError
     from openpyxl.utils.exceptions import InvalidFileException
-    from pypdf.errors import DependencyError, PyPdfError
 
     return (
-        PyPdfError,
-        DependencyError,
         PythonDocxError,
         OpcError,
         InvalidFileException,
@@ -333,7 +331,7 @@ def _parser_errors() -> tuple[type[Exception], ...]:
         EOFError,
         LookupError,  # includes KeyError and IndexError
         OSError,
-        RuntimeError,  # includes RecursionError and NotImplementedError
+        RuntimeError,  # includes RecursionError, NotImplementedError and pypdfium2's PdfiumError
         SyntaxError,  # includes ElementTree.ParseError
         TypeError,
         ValueError,  # includes UnicodeError
@@ -361,11 +359,11 @@ def _join_blocks(blocks: list[TextBlock], title: str) -> tuple[str, tuple[Docume
     cleaned = [block._replace(text=body) for block in blocks if (body := clean_lines(block.text))]
     sections: list[DocumentSection] = []
     offset = 0
-    previous: tuple[str, int | None] | None = None
+    previous: tuple[str, int | None, int | None] | None = None
     for block, next_block in zip(cleaned, [*cleaned, None][1:], strict=True):
         start, offset = offset, offset + len(block.text) + 1
         path = block.heading_path[:-1] if block.is_heading else block.heading_path
-        location = (" > ".join(path[1:] if path[:1] == (title,) else path), block.page)
+        location = (" > ".join(path[1:] if path[:1] == (title,) else path), block.page, block.last_page)
         if (
             block.is_heading
             and next_block
@@ -375,7 +373,8 @@ def _join_blocks(blocks: list[TextBlock], title: str) -> tuple[str, tuple[Docume
             continue
         if location == previous and not block.is_heading:
             start = sections.pop().start
-        sections.append(DocumentSection(heading=location[0], start=start, end=offset - 1, page=block.page))
+        heading, page, last_page = location
+        sections.append(DocumentSection(heading=heading, start=start, end=offset - 1, page=page, last_page=last_page))
         previous = None if block.is_heading else location
     return "\n".join(block.text for block in cleaned), tuple(sections)
 
@@ -393,7 +392,7 @@ _FORMATS = {
     ".txt": FileFormat(read_plain_text),
     **dict.fromkeys((".md", ".markdown"), FileFormat(read_markdown, _PAGE_LIMITS)),
     **dict.fromkeys((".html", ".htm"), FileFormat(read_html, _PAGE_LIMITS, ("trafilatura",))),
-    ".pdf": FileFormat(read_pdf, ParsingLimits(224, 40, 1.5, 60), ("pypdf",)),
+    ".pdf": FileFormat(read_pdf, ParsingLimits(320, 40, 1.5, 60), ("pypdfium2",)),
     ".docx": FileFormat(read_docx, ParsingLimits(96, 400, 1.5, 20), ("docx",)),
     ".pptx": FileFormat(read_pptx, ParsingLimits(128, 150, 1.5, 15), ("pptx",)),
     ".odt": FileFormat(read_odt, ParsingLimits(96, 400, 1.5, 20)),

@@ -68,12 +68,16 @@ def page_limit_error(error: PageLimitError) -> UnreadableFileError:
 
 
 class TextBlock(NamedTuple):
-    """A piece of text under a path of headings; `is_heading` marks a heading line itself."""
+    """A piece of text under a path of headings; `is_heading` marks a heading line itself.
+
+    `last_page` is the page of its end, if that is not the page of its beginning.
+    """
 
     text: str
     heading_path: tuple[str, ...] = ()
     page: int | None = None
     is_heading: bool = False
+    last_page: int | None = None
 
 
 @dataclass

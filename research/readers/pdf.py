@@ -1,15 +1,18 @@
-"""PDF files as text, a block a page.
+"""PDF files as text in the order of reading, a block a page, and one for a sentence over a page end.
 
-Text in images is not read here; pages that are images are reported.
+PDFium gives the characters with their positions; the modules `pdf_*` make words, lines, columns,
+tables and paragraphs of them. Text in images is not read here; pages that are images are reported.
 """
 
 from __future__ import annotations
 
-import io
 import logging
-from typing import TYPE_CHECKING
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
-from research.core.text.sentences import unwrap_lines
+from research.core.text.sentences import find_sentence_ends
 from research.readers.drafts import (
     MAX_CHARACTERS,
     FileDraft,
@@ -21,102 +24,240 @@ from research.readers.drafts import (
     too_long_error,
 )
 from research.readers.office_files import usable_title
+from research.readers.pdf_hyphens import HyphenResolver
+from research.readers.pdf_layout import TableRegion, split_page
+from research.readers.pdf_lines import Row, build_rows, upright_words
+from research.readers.pdf_margins import NEIGHBOURS, without_running_rows
+from research.readers.pdf_paragraphs import Paragraph, build_paragraphs, continues
+from research.readers.pdf_tables import RuledLine, Strip, TableFormatter, read_ruled_lines
+from research.readers.pdf_words import PageTooLargeError, page_words
 
 if TYPE_CHECKING:
-    import pypdf
+    import pypdfium2
 
 MAX_PAGES = 2_000
+_PICTURE_DEPTH = 5  # of forms within forms
 
-logging.getLogger("pypdf").setLevel(logging.CRITICAL + 1)  # it logs every flaw that it repairs
-
-
-def _damaged_metadata_errors() -> tuple[type[Exception], ...]:
-    """Return the exceptions that pypdf raises for damaged metadata."""
-    from pypdf.errors import PyPdfError
-
-    return PyPdfError, AttributeError, LookupError, RecursionError, TypeError, ValueError
+logging.getLogger("pypdfium2").setLevel(logging.CRITICAL + 1)  # it warns of chapters with sections
 
 
-def _metadata_title(reader: pypdf.PdfReader) -> str:
+class _Page(NamedTuple):
+    """The rows of a page: those in its main direction, and those in each other one."""
+
+    number: int
+    rows: list[Row]
+    turned_rows: list[list[Row]]
+    rules: list[RuledLine]
+    has_picture: bool
+
+
+class _Piece(NamedTuple):
+    """A piece of text that stands on one page, or goes on over page ends."""
+
+    text: str
+    page: int
+    last_page: int
+
+
+def read_pdf(data: bytes) -> FileDraft:
+    """Read a PDF, one block per page, rejoining lines broken within sentences.
+
+    Raises:
+        UnreadableFileError: it has a password, too many pages or too much text.
+        RuntimeError: it is damaged (pypdfium2.PdfiumError).
+    """
+    document = _open_document(data)
     try:
-        return usable_title(reader.metadata.title if reader.metadata else "")
-    except _damaged_metadata_errors():  # a damaged title must not prevent reading the text
-        return ""
+        total = len(document)
+        if total > MAX_PAGES:
+            detail = f"The PDF has {total:,} pages; at most {MAX_PAGES:,} are read. Split it."
+            raise UnreadableFileError("too large", detail, "pages")
+        draft = FileDraft(title=usable_title(document.get_metadata_value("Title")))
+        chapters = _page_chapters(document, total)
+        layout = _PageLayout()
+        for page in _without_running_lines(_read_pages(document)):
+            if not page.rows and page.has_picture:
+                draft.picture_pages[page.number] = chapters.get(page.number) or ""
+            layout.add(page)
+    finally:
+        document.close()
+    for piece in layout.pieces(total):
+        chapter = chapters.get(piece.page)
+        last_page = piece.last_page if piece.last_page > piece.page else None
+        draft.blocks.append(TextBlock(piece.text, (chapter,) if chapter else (), piece.page, last_page=last_page))
+    first_text = next((block.text for block in draft.blocks if block.text), "")
+    if not first_text and not draft.picture_pages:  # perhaps letters drawn as lines
+        draft.picture_pages = {number: chapters.get(number) or "" for number in range(1, total + 1)}
+    draft.title = draft.title or title_line(layout.first_paragraph())
+    return draft
 
 
-def _page_chapters(reader: pypdf.PdfReader) -> dict[int, str]:
-    """Map page indexes to top-level outline entries; "" for pages with several."""
+def _open_document(data: bytes) -> pypdfium2.PdfDocument:
+    import pypdfium2
+    import pypdfium2.raw as pdfium
+
     try:
-        return _read_outline(reader)
-    except _damaged_metadata_errors():  # nor must a damaged outline
-        return {}
+        return pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        if error.err_code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY):
+            detail = "The PDF is protected with a password; save it without."
+            raise UnreadableFileError("encrypted", detail) from error
+        raise
 
 
-def _read_outline(reader: pypdf.PdfReader) -> dict[int, str]:
+def _page_chapters(document: pypdfium2.PdfDocument, total: int) -> dict[int, str]:
+    """Map page numbers to top-level outline entries; "" for pages with several."""
     starts: dict[int, list[str]] = {}
-    for entry in reader.outline:
-        if not isinstance(entry, list):
-            page = reader.get_destination_page_number(entry)
-            if page is not None and page >= 0:
-                starts.setdefault(page, []).append(one_line(str(entry.title or "")))
+    for entry in document.get_toc(max_depth=1):
+        target = entry.get_dest()
+        page = target.get_index() if target else None
+        if page is not None and page >= 0:
+            starts.setdefault(page + 1, []).append(one_line(entry.get_title()))
     chapters: dict[int, str] = {}
     current = ""
-    for page in range(len(reader.pages)):
+    for page in range(1, total + 1):
         names = starts.get(page, [])
         chapters[page] = current if not names else names[0] if len(names) == 1 else ""
         current = names[-1] if names else current
     return chapters
 
 
-def _page_text(page: pypdf.PageObject, number: int) -> str:
-    """Extract the text of a page, whose drawing may unpack to far more than the file's size."""
-    from pypdf.errors import LimitReachedError
-
-    try:
-        return page.extract_text()
-    except LimitReachedError as error:
-        detail = f"Page {number:,} of the PDF draws more than can be read; leave it out."
-        raise UnreadableFileError("too large", detail, "page") from error
-
-
-def read_pdf(data: bytes) -> FileDraft:
-    """Read a PDF, one block per page, rejoining lines broken within sentences."""
-    import pypdf
-    from pypdf.errors import DependencyError
-
-    password_error = UnreadableFileError("encrypted", "The PDF is protected with a password; save it without.")
-    try:
-        reader = pypdf.PdfReader(io.BytesIO(data))
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise password_error
-        total = len(reader.pages)
-    except DependencyError as error:  # the cipher is not installed
-        raise password_error from error
-    if total > MAX_PAGES:
-        detail = f"The PDF has {total:,} pages; at most {MAX_PAGES:,} are read. Split it."
-        raise UnreadableFileError("too large", detail, "pages")
-    draft = FileDraft(title=_metadata_title(reader))
-    chapters = _page_chapters(reader)
-    size = 0
-    for number, page in enumerate(reader.pages, 1):
-        text = clean_lines(unwrap_lines(_page_text(page, number)))
-        size += len(text)
-        if size > MAX_CHARACTERS:
-            raise too_long_error()
-        chapter = chapters.get(number - 1)
-        draft.blocks.append(TextBlock(text, (chapter,) if chapter else (), page=number))
-        if not text and _has_picture(page):
-            draft.picture_pages[number] = chapter or ""
-    first_text = next((block.text for block in draft.blocks if block.text), "")
-    if not first_text and not draft.picture_pages:  # perhaps letters drawn as lines
-        draft.picture_pages = {number: chapters.get(number - 1) or "" for number in range(1, total + 1)}
-    draft.title = draft.title or title_line(first_text)
-    return draft
+def _read_pages(document: pypdfium2.PdfDocument) -> Iterator[_Page]:
+    """Yield the pages with their rows."""
+    for number in range(1, len(document) + 1):
+        page = document[number - 1]
+        try:
+            directions = [build_rows(words) for words in upright_words(page_words(page))]
+            rules = read_ruled_lines(page) if directions else []
+            rows = directions[0] if directions else []
+            yield _Page(number, rows, directions[1:], rules, _has_picture(page))
+        except PageTooLargeError as error:
+            detail = f"Page {number:,} of the PDF draws more than can be read; leave it out."
+            raise UnreadableFileError("too large", detail, "page") from error
+        finally:
+            page.close()
 
 
-def _has_picture(page: pypdf.PageObject) -> bool:
+def _has_picture(page: pypdfium2.PdfPage) -> bool:
     """Return True if a page shows an image."""
-    try:
-        return bool(page.images.keys())
-    except _damaged_metadata_errors():  # damage is reported when the image is read
-        return True
+    import pypdfium2.raw as pdfium
+
+    return any(True for _ in page.get_objects(filter=[pdfium.FPDF_PAGEOBJ_IMAGE], max_depth=_PICTURE_DEPTH))
+
+
+def _without_running_lines(pages: Iterator[_Page]) -> Iterator[_Page]:
+    """Leave out running heads, feet and page numbers, which are compared with the pages around."""
+    reach = max(NEIGHBOURS)
+    window: deque[_Page] = deque(maxlen=2 * reach + 1)
+    waiting: deque[_Page] = deque()
+    for page in pages:
+        window.append(page)
+        waiting.append(page)
+        if len(waiting) > reach:
+            yield _without_running(waiting.popleft(), window)
+    while waiting:
+        yield _without_running(waiting.popleft(), window)
+
+
+def _without_running(page: _Page, window: Sequence[_Page]) -> _Page:
+    neighbours = {other.number - page.number: other.rows for other in window}
+    around = {distance: neighbours[distance] for distance in NEIGHBOURS if distance in neighbours}
+    return page._replace(rows=without_running_rows(page.rows, page.number, around))
+
+
+class _PageLayout:
+    """The paragraphs and tables of a document in the order of reading."""
+
+    def __init__(self) -> None:
+        self._paragraphs: list[Paragraph] = []
+        # The last paragraph, and the last caption, of each font size, which the next column may continue.
+        self._last: dict[tuple[float, bool], Paragraph] = {}
+        self._tables = TableFormatter()
+        self._gutters: list[Strip] = []  # the last ones between columns
+        self._characters = 0
+
+    def add(self, page: _Page) -> None:
+        """Add the text of a page."""
+        regions = split_page(page.rows, page.rules, self._gutters)
+        for index, region in enumerate(regions):
+            if isinstance(region, TableRegion):
+                for line in self._tables.format(region.cells, region.strips, is_page_start=index == 0):
+                    self._append(Paragraph([line], [page.number], 0.0))
+            else:
+                self._tables.end()
+                for paragraph in build_paragraphs(region.rows, page.number):
+                    self._add_paragraph(paragraph)
+        for rows in page.turned_rows:
+            for region in split_page(rows, (), []):
+                if isinstance(region, TableRegion):
+                    for line in TableFormatter().format(region.cells, region.strips, is_page_start=False):
+                        self._append(Paragraph([line], [page.number], 0.0))
+                else:
+                    for paragraph in build_paragraphs(region.rows, page.number):
+                        self._append(paragraph)
+
+    def _add_paragraph(self, paragraph: Paragraph) -> None:
+        size = round(paragraph.size * 2) / 2
+        for last in (self._last.get((size, False)), self._last.get((size, True))):
+            if last and paragraph.pages[0] - last.pages[-1] < 2 and continues(last, paragraph):
+                last.extend(paragraph)
+                self._count(paragraph)
+                return
+        self._append(paragraph)
+        self._last[size, paragraph.is_caption] = paragraph
+
+    def _append(self, paragraph: Paragraph) -> None:
+        self._paragraphs.append(paragraph)
+        self._count(paragraph)
+
+    def _count(self, paragraph: Paragraph) -> None:
+        self._characters += sum(map(len, paragraph.lines))
+        if self._characters > MAX_CHARACTERS:
+            raise too_long_error()
+
+    def first_paragraph(self) -> str:
+        """Return the first paragraph, "" if a table comes first."""
+        first = next((paragraph for paragraph in self._paragraphs if any(paragraph.lines)), None)
+        return HyphenResolver(()).resolve(first.text()) if first and first.size else ""
+
+    def pieces(self, total: int) -> Iterator[_Piece]:
+        """Yield the text of each page, and each sentence that goes on over a page end after its first page."""
+        texts = [paragraph.text() for paragraph in self._paragraphs]
+        hyphens = HyphenResolver(texts)
+        begins: dict[int, list[str]] = defaultdict(list)  # page -> rest of the last paragraph of the page before
+        bodies: dict[int, list[str]] = defaultdict(list)
+        spans: dict[int, list[_Piece]] = defaultdict(list)
+        for paragraph, text in zip(self._paragraphs, texts, strict=True):
+            for piece in _split_by_page(paragraph, text):
+                resolved = piece._replace(text=clean_lines(hyphens.resolve(piece.text)))
+                if piece.page < piece.last_page:
+                    spans[piece.page].append(resolved)
+                elif piece.page == paragraph.pages[0]:
+                    bodies[piece.page].append(resolved.text)
+                else:
+                    begins[piece.page].append(resolved.text)
+        for page in range(1, total + 1):
+            yield _Piece("\n".join(begins[page] + bodies[page]), page, page)
+            yield from spans[page]
+
+
+def _split_by_page(paragraph: Paragraph, text: str) -> Iterator[_Piece]:
+    """Split the text of a paragraph into its sentences over page ends and the text between them."""
+    if paragraph.pages[0] == paragraph.pages[-1]:
+        yield _Piece(text, paragraph.pages[0], paragraph.pages[0])
+        return
+    starts = [*zip(paragraph.line_starts, paragraph.pages, strict=True)]
+    cuts = [0, *find_sentence_ends(text), len(text)]
+    start = 0
+    pages = (paragraph.pages[0],) * 2
+    for begin, end in pairwise(cuts):
+        if begin == end:
+            continue
+        lines = [page for at, page in starts if at < end]
+        first = [page for at, page in starts if at <= begin + 1]
+        span = (first[-1] if first else lines[0], lines[-1])
+        if begin and span != pages:
+            yield _Piece(text[start:begin].strip(), *pages)
+            start = begin
+        pages = span
+    yield _Piece(text[start:].strip(), *pages)

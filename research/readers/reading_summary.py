@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from research.core.i18n import Translator, message
+from research.core.reading_notes import describe_reading_note
 from research.core.records import Language, ReadingNote, ReadingNoteKind
 from research.readers.table_records import FileColumn, FileTable
 
@@ -52,6 +53,11 @@ def describe_reading(table: FileTable, language: Language) -> str:
     parts = [*_layout_parts(table, translate), *_column_parts(table, translate), *_row_parts(table, translate)]
     line = message("mark.comma", language).join(parts)
     return line[:1].upper() + line[1:]
+
+
+def reading_lines(table: FileTable, language: Language) -> list[str]:
+    """Return the line on how a table was read, and a sentence for each doubt and set of rows left out."""
+    return [describe_reading(table, language), *(describe_reading_note(note, language) for note in find_notes(table))]
 
 
 def _layout_parts(table: FileTable, translate: Translator) -> Iterator[str]:

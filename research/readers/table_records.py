@@ -7,8 +7,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from research.core.reading_notes import describe_reading_note
-from research.core.records import Language, ReadingNote, Record
+from research.core.records import Language, Record
 from research.readers.column_choices import ColumnChoice, OddValues
 from research.readers.column_formats import ColumnFormat
 from research.readers.table_areas import TableArea
@@ -133,23 +132,6 @@ class FileTable(Record):
         return (
             self.sheet.removesuffix(self.area.reference).removesuffix("!") if self.area != TableArea() else self.sheet
         )
-
-    def summary(self, language: Language) -> str:
-        """Return one line on how the file was read: delimiter, encoding, headings, forms of columns."""
-        from research.readers.reading_summary import describe_reading
-
-        return describe_reading(self, language)
-
-    def remarks(self, language: Language) -> list[str]:
-        """Return the summary and the sentences of the notes."""
-        return [self.summary(language), *(describe_reading_note(note, language) for note in self.notes)]
-
-    @property
-    def notes(self) -> tuple[ReadingNote, ...]:
-        """The doubts with which the file was read, and the rows that are not in the data."""
-        from research.readers.reading_summary import find_notes
-
-        return find_notes(self)
 
 
 # Names

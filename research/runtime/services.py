@@ -24,6 +24,7 @@ from research.core.settings import ROLES, Role, Settings, remove_legacy_tracing_
 from research.core.tracing import TraceExporter, disable_langsmith
 from research.models.clients import ModelClients
 from research.models.roles import has_usable_model, parse_spec
+from research.readers.reading_summary import find_notes
 from research.runtime.active_run import RunResources
 from research.runtime.connection_checks import check_connections, check_key
 from research.sources import registry
@@ -330,7 +331,7 @@ class Services:
             table_filter=readable_tables,
             model_file=semantic_file,
             load_description=self.descriptions.get,
-            reading_notes=[note for table in file_tables for note in table.notes],
+            reading_notes=[note for table in file_tables for note in find_notes(table)],
             has_idle_model=self.has_idle_model,
         )
 

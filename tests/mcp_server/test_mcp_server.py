@@ -307,7 +307,7 @@ def test_nothing_is_loaded_for_the_first_answer_that_only_a_call_needs(tmp_path:
     assert "research.mcp_server.server" in loaded
     unwanted = {
         "aiohttp", "altair", "docx", "folium", "google.genai", "langchain_core", "langgraph", "langsmith",
-        "lxml", "numpy", "openai", "openpyxl", "pandas", "pyarrow", "pypdf", "research.application", "rjieba",
+        "lxml", "numpy", "openai", "openpyxl", "pandas", "pyarrow", "pypdfium2", "research.application", "rjieba",
         "sqlalchemy", "sqlglot", "sqlite3", "streamlit", "trafilatura", "typst",
     }  # fmt: skip
     assert loaded & unwanted == set()

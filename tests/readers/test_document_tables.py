@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from research.readers.documents import parse_document
+from research.readers.reading_summary import reading_lines
 from research.readers.table_detection import detect_tables_of_kind
 from research.readers.table_loading import write_table
 from research.readers.table_records import UnreadableTableError
@@ -121,7 +122,7 @@ def loaded(path: Path, folder: Path) -> dict[str, tuple[list[str], list[tuple[ob
         written = write_table(path, table, target, lambda part: None)
         with duckdb.connect(str(target)) as raw:
             rows = raw.execute(f'select * from "{written.name}"').fetchall()
-        found[table.name] = ([c.name for c in written.columns], rows, written.remarks("en"))
+        found[table.name] = ([c.name for c in written.columns], rows, reading_lines(written, "en"))
     return found
 
 

@@ -16,6 +16,7 @@ import duckdb
 import pytest
 
 from research.readers.documents import parse_document
+from research.readers.reading_summary import reading_lines
 from research.readers.table_detection import detect_tables_of_kind
 from research.readers.table_loading import write_table
 from research.readers.table_records import FileTable
@@ -184,7 +185,7 @@ def test_a_data_file_is_read_as_a_careful_person_reads_it(tmp_path: Path, name: 
     right = TABLES[name]
     assert [column.name for column in table.columns] == right.columns.split()
     assert rows == right.rows
-    remarks = "\n".join(table.remarks("en"))
+    remarks = "\n".join(reading_lines(table, "en"))
     for part in right.remarks:
         assert part in remarks
 
@@ -232,4 +233,4 @@ def test_a_document_holds_what_its_page_shows(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["rows_ties.csv"])
 def test_no_remark_is_made_about_an_ordinary_file(tmp_path: Path, name: str) -> None:
-    assert load(name, tmp_path)[0].remarks("en") == ["Commas, UTF-8, headings in row 1"]
+    assert reading_lines(load(name, tmp_path)[0], "en") == ["Commas, UTF-8, headings in row 1"]

@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from research.readers.reading_summary import describe_reading, reading_lines
 from research.readers.table_records import FileTable
 from tests.readers.table_reading import read_table
 from tests.tables import each_row
@@ -54,7 +55,7 @@ def check_columns(table: FileTable, name: str) -> None:
     if name == "sqlite_list.txt":
         assert names == ["n", "v", "d"]
     elif name == "pandas_no_headings.csv":
-        assert table.header == 0 and "no headings" in table.summary("en")
+        assert table.header == 0 and "no headings" in describe_reading(table, "en")
     else:
         first = ["column_1"] if name in ROW_NAMES else []
         assert names == [*first, "name", "n", "v", "d", "flag", "code"]
@@ -68,4 +69,4 @@ def test_an_exported_file_has_its_delimiter_headings_types_and_values(tmp_path: 
     skipped = (0 if name == "sqlite_list.txt" else 1) + (name in ROW_NAMES)
     assert [as_days(row)[skipped:] for row in rows] == right_rows(name)
     if name.startswith("r_t"):
-        assert any("first column holds names of rows" in remark for remark in table.remarks("en"))
+        assert any("first column holds names of rows" in remark for remark in reading_lines(table, "en"))

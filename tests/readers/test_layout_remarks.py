@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from research.readers.reading_summary import reading_lines
 from research.readers.table_detection import detect_tables_of_kind
 from tests.tables import each_row
 
@@ -28,7 +29,7 @@ def remarks(text: str, folder: Path) -> str:
     path = folder / "t.csv"
     path.write_text(text, encoding="utf-8")
     return "\n".join(
-        remark for table in detect_tables_of_kind(path, ".csv", path.name, {}) for remark in table.remarks("en")
+        remark for table in detect_tables_of_kind(path, ".csv", path.name, {}) for remark in reading_lines(table, "en")
     )
 
 

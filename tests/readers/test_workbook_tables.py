@@ -14,6 +14,7 @@ import openpyxl
 import pytest
 from openpyxl.worksheet.worksheet import Worksheet
 
+from research.readers.reading_summary import reading_lines
 from research.readers.table_detection import detect_tables_of_kind
 from research.readers.table_records import FileTable, UnreadableTableError
 from tests.readers.table_reading import read_table
@@ -30,7 +31,7 @@ def sheet(rows: Sequence[Sequence[Any]]) -> Worksheet:
 
 def _told(table: FileTable) -> str:
     """Return the remarks on a table and the rows that are not in it."""
-    return "\n".join([*table.remarks("en"), *(f"{row.text} ({row.row})" for row in table.set_aside)])
+    return "\n".join([*reading_lines(table, "en"), *(f"{row.text} ({row.row})" for row in table.set_aside)])
 
 
 def read(made: Worksheet, folder: Path) -> list[tuple[list[str], list[tuple[Any, ...]], str]]:
@@ -147,7 +148,7 @@ def test_merged_years_of_ods_and_xls_stand_in_each_row(tmp_path: Path) -> None:
     for name in ("merged.ods", "years.xls"):
         ((table, rows),) = read_table(EXAMPLES / name, tmp_path)
         assert rows == [(2021, "东", 1), (2021, "西", 2), (2022, "东", 3), (2022, "西", 4)], name
-    assert any("are not recognised" in remark for remark in table.remarks("en"))
+    assert any("are not recognised" in remark for remark in reading_lines(table, "en"))
 
 
 def test_a_merged_amount_stands_in_its_first_row(tmp_path: Path) -> None:
@@ -159,9 +160,9 @@ def test_a_merged_amount_stands_in_its_first_row(tmp_path: Path) -> None:
 
 
 def test_sheets_of_ods_have_the_same_details(tmp_path: Path) -> None:
-    hidden = ["\n".join(table.remarks("en")) for table, _ in read_table(EXAMPLES / "hidden.ods", tmp_path)]
+    hidden = ["\n".join(reading_lines(table, "en")) for table, _ in read_table(EXAMPLES / "hidden.ods", tmp_path)]
     assert "1 row that is hidden" in hidden[0] and "included: secret." in hidden[0] and "geheim is hidden" in hidden[1]
     ((table, _),) = read_table(EXAMPLES / "filter.ods", tmp_path)
-    assert any("is filtered; 1 row" in remark for remark in table.remarks("en"))
+    assert any("is filtered; 1 row" in remark for remark in reading_lines(table, "en"))
     ((table, _),) = read_table(EXAMPLES / "percent.ods", tmp_path)
-    assert any("in percent" in remark for remark in table.remarks("en"))
+    assert any("in percent" in remark for remark in reading_lines(table, "en"))

@@ -7,6 +7,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from research.readers.reading_summary import describe_reading
 from research.readers.table_records import UnreadableTableError
 from research.tables.row_import import rows_from_file
 
@@ -46,7 +47,7 @@ def test_the_first_sheet_of_a_workbook_has_the_rows(tmp_path: Path) -> None:
     book.save(tmp_path / "rows.xlsx")
     imported = rows_from_file(tmp_path / "rows.xlsx")
     assert [(row.name, row.qualifier) for row in imported.rows] == [("西湖", "杭州"), ("西湖", "惠州")]
-    assert imported.table.summary("zh").startswith("工作表 Sheet")
+    assert describe_reading(imported.table, "zh").startswith("工作表 Sheet")
 
 
 def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from datetime import date, datetime
 from pathlib import PurePosixPath
 from typing import Any, ClassVar, Literal, get_args
 
+from research.core.records.evidence import format_page_range
 from research.readers.documents import PICTURE_SUFFIXES
 from research.storage.sqlite_files import SQLiteFile, parse_stored_time
 
@@ -107,6 +108,12 @@ class Excerpt:
     end: int
     text: str
     is_ocr: bool = False
+    last_page: int | None = None
+
+    @property
+    def page_range(self) -> str:
+        """The page, or the first and the last one, as in "3" and "3–4"; "" if unknown."""
+        return format_page_range(self.page, self.last_page)
 
 
 def document_kind(name: str) -> DocumentKind:
@@ -172,13 +179,13 @@ class DocumentList:
     def list_excerpts(self, document_id: int, offset: int = 0, limit: int = 30) -> list[Excerpt]:
         """Return `limit` passages of a document from `offset` on, in order."""
         rows: list[Any] = self._db.read(
-            "select heading, page, start, finish, exists(select 1 from scan_page s "
+            "select heading, page, start, finish, last_page, exists(select 1 from scan_page s "
             "where s.document=p.document and s.page=p.page) "
             "from passage p where document=? order by start, id limit ? offset ?",
             (document_id, limit, offset),
         )
         text = self.document_text(document_id) if rows else ""
-        return [Excerpt(r[0], r[1], r[2], r[3], text[r[2] : r[3]], bool(r[4])) for r in rows]
+        return [Excerpt(r[0], r[1], r[2], r[3], text[r[2] : r[3]], bool(r[5]), r[4]) for r in rows]
 
     def passage_index(self, document_id: int, start: int) -> int:
         """Return the number of a document's passages that begin before the character offset `start`."""

@@ -22,8 +22,8 @@ from typing import Literal, Protocol
 
 from research.core.settings import child_environment
 
-OCR_INSTALL = "pip install 'rapidocr>=3.10,<4' 'onnxruntime>=1.20' 'pypdfium2>=5'"  # the extra `ocr`
-OCR_MODULES = ("rapidocr", "onnxruntime", "pypdfium2")
+OCR_INSTALL = "pip install 'rapidocr>=3.10,<4' 'onnxruntime>=1.20'"  # the extra `ocr`
+OCR_MODULES = ("rapidocr", "onnxruntime")
 PAGE_TIMEOUT_SECONDS = 300.0  # for one page; the first one also waits for the models to load
 POLL_SECONDS = 0.25  # between checks for cancellation
 MAX_PAGES_PER_PROCESS = 100  # the memory of a process grows with each page

@@ -124,8 +124,8 @@ class PreparedDocument:
         )  # fmt: skip
         document_id = row.lastrowid or 0
         connection.executemany(
-            "insert into passage(document, heading, page, start, finish, title_tokens, "
-            "body_tokens, opening_tokens) values(?,?,?,?,?,?,?,?)",
+            "insert into passage(document, heading, page, last_page, start, finish, title_tokens, "
+            "body_tokens, opening_tokens) values(?,?,?,?,?,?,?,?,?)",
             [(document_id, *passage) for passage in self.passages],
         )
         names, aliases = build_name_rows(self.names, self.aliases, document_id)
@@ -189,7 +189,7 @@ def prepare_document(
         return AddResult(name, error.problem, 0, str(error), error.limit, error.pages)
     text = document.text
     spans = [
-        (section.heading, section.page, start, end)
+        (section.heading, section.page, section.last_page, start, end)
         for section in document.sections
         for start, end in split_passages(text, section.start, section.end)
     ]
@@ -210,22 +210,23 @@ def opening_line(text: str, start: int, end: int) -> str:
 
 
 def build_passage_rows(
-    title: str, text: str, opening_text: str, spans: Iterable[tuple[str, int | None, int, int]]
+    title: str, text: str, opening_text: str, spans: Iterable[tuple[str, int | None, int | None, int, int]]
 ) -> list[tuple[object, ...]]:
-    """Return rows, with indexed words, of passages given as (heading, page, start, end)."""
+    """Return rows, with indexed words, of passages given as (heading, page, last page, start, end)."""
     opening_terms = " ".join(dict.fromkeys(remove_stop_words(tokenize(opening_text))))
     title_terms = _index_terms(title)
     return [
         (
             heading,
             page,
+            last_page,
             start,
             end,
             f"{title_terms} {_heading_terms(heading)}",
             _index_terms(text[start:end]),
             opening_terms,
         )
-        for heading, page, start, end in spans
+        for heading, page, last_page, start, end in spans
     ]
 
 

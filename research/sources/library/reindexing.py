@@ -38,19 +38,19 @@ def _reindex_document(connection: sqlite3.Connection, table_prefix: str, documen
         f"select title, text from {table_prefix}document where id=?", (document_id,)
     ).fetchone()
     rows = connection.execute(
-        f"select id, heading, page, start, finish from {table_prefix}passage where document=? order by id",
+        f"select id, heading, page, last_page, start, finish from {table_prefix}passage where document=? order by id",
         (document_id,),
     ).fetchall()
     indexed_text = unicodedata.normalize("NFKC", "\n".join((title, text, *(row[1] for row in rows))))
     if not rows or to_simplified(indexed_text) == indexed_text:
         return
     ids, spans = [row[0] for row in rows], [row[1:] for row in rows]
-    opening = opening_line(text, spans[0][2], len(text))
+    opening = opening_line(text, spans[0][3], len(text))
     for table in ("passage", "name", "alias"):
         connection.execute(f"delete from {table_prefix}{table} where document=?", (document_id,))
     connection.executemany(
-        f"insert into {table_prefix}passage(id, document, heading, page, start, finish, title_tokens, "
-        "body_tokens, opening_tokens) values(?,?,?,?,?,?,?,?,?)",
+        f"insert into {table_prefix}passage(id, document, heading, page, last_page, start, finish, title_tokens, "
+        "body_tokens, opening_tokens) values(?,?,?,?,?,?,?,?,?,?)",
         [
             (id_, document_id, *row)
             for id_, row in zip(ids, build_passage_rows(title, text, opening, spans), strict=True)

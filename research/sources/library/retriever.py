@@ -108,6 +108,7 @@ def _to_evidence(hits: list[SearchHit], retrieved: datetime) -> tuple[Evidence, 
             end=hit.end,
             heading=hit.heading,
             page=hit.page,
+            last_page=hit.last_page,
             title=hit.title,
             ocr=hit.is_ocr,
         )

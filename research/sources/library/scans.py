@@ -145,10 +145,10 @@ def _insert_page_text(
             "update passage set start=start+?1, finish=finish+?1 where document=?2 and start>=?3",
             (len(text) + 1, document_id, next_start),
         )
-    spans = [(heading, page, a, b) for a, b in split_passages(document_text, start, start + len(text))]
+    spans = [(heading, page, None, a, b) for a, b in split_passages(document_text, start, start + len(text))]
     connection.executemany(
-        "insert into passage(document, heading, page, start, finish, title_tokens, body_tokens, "
-        "opening_tokens) values(?,?,?,?,?,?,?,?)",
+        "insert into passage(document, heading, page, last_page, start, finish, title_tokens, body_tokens, "
+        "opening_tokens) values(?,?,?,?,?,?,?,?,?)",
         [
             (document_id, *row)
             for row in build_passage_rows(

@@ -107,4 +107,9 @@ MIGRATIONS = (
     alter table scan rename to original;
     alter table bin_scan rename to bin_original;
     """,
+    # A passage may go on over a page end.
+    """
+    alter table passage add column last_page integer;
+    alter table bin_passage add column last_page integer;
+    """,
 )

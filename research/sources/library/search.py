@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from research.core.records.evidence import format_page_range
 from research.core.text.tokenizer import STOP_WORDS, content_characters, tokenize
 from research.sources.library.names import candidate_keys, name_key
 from research.sources.library.prepare import remove_stop_words
@@ -47,6 +48,12 @@ class SearchHit:
     score: float
     opening: str = ""
     is_ocr: bool = False
+    last_page: int | None = None
+
+    @property
+    def page_range(self) -> str:
+        """The page, or the first and the last one, as in "3" and "3–4"; "" if unknown."""
+        return format_page_range(self.page, self.last_page)
 
 
 class PassageSearch:
@@ -83,7 +90,7 @@ class PassageSearch:
             "p.page, p.start, p.finish, substr(d.text, p.start + 1, p.finish - p.start), found.rank, "
             "(select substr(d.text, q.start + 1, q.finish - q.start) from passage q "
             "where q.document = d.id order by q.id limit 1), exists(select 1 from scan_page s "
-            "where s.document = d.id and s.page = p.page) "
+            "where s.document = d.id and s.page = p.page), p.last_page "
             "from (select rowid as id, bm25(words, 3.0, 1.0, 1.0) as rank from words "
             "where words match ?1 and (?2 is null or ?2 = (select s.sample from passage o "
             "join document s on s.id = o.document where o.id = words.rowid)) "
@@ -97,7 +104,7 @@ class PassageSearch:
         return [
             SearchHit(
                 row[0], row[1], row[2], row[3], _parse_date(row[4]), row[5], bool(row[6]), row[7],
-                row[8], row[9], row[10], row[11], -row[12], row[13], bool(row[14]),
+                row[8], row[9], row[10], row[11], -row[12], row[13], bool(row[14]), row[15],
             )
             for row in rows
         ]  # fmt: skip

@@ -21,7 +21,7 @@ from research.storage.sqlite_files import SQLiteFile
 RETENTION = timedelta(days=7)  # period in which a removed document can be restored
 _DOCUMENT_COLUMNS = "id, name, sha256, title, url, published, language, added, kind, passages, characters, text"
 _CHILD_COLUMNS = {
-    "passage": "document, heading, page, start, finish, title_tokens, body_tokens, opening_tokens",
+    "passage": "document, heading, page, last_page, start, finish, title_tokens, body_tokens, opening_tokens",
     "name": "key, name, document",
     "alias": "key, name, other, document",
     "original": "document, data",

@@ -13,6 +13,7 @@ import openpyxl
 import pytest
 
 from research.core.reading_notes import describe_reading_note
+from research.readers.reading_summary import describe_reading, find_notes
 from research.readers.table_files import detect_tables, load_tables
 from research.readers.table_records import Correction, FileTable, UnreadableTableError
 from research.sources.database.duckdb import DuckDB
@@ -80,7 +81,7 @@ def test_a_value_that_is_none_of_its_type_is_never_lost(tmp_path: Path) -> None:
     path = written(tmp_path, "late.csv", "a,b,d\n" + "1,2,2024-01-01\n" * 3000 + "1.5,4,x\nx,5,\n")
     table, rows = became(path)["late"]
     assert [c.type for c in table.columns] == ["text", "integer", "text"]
-    assert [(note.kind, note.column, note.examples) for note in table.notes] == [
+    assert [(note.kind, note.column, note.examples) for note in find_notes(table)] == [
         ("mixed", "a", ("1.5", "x")),
         ("mixed", "d", ("x",)),
     ]
@@ -102,7 +103,7 @@ def test_values_that_are_not_of_a_chosen_type_are_left_out_and_counted(tmp_path:
     path = written(tmp_path, "a.csv", "x,price,day\n" + "1,2.5,03/04/2024\n" * 117 + "1,ca. 2,soon\n" * 3)
     chosen = Correction(columns={"price": ("", "number"), "day": ("", "date-mdy")})
     table, rows = became(path, {"": chosen})["a"]
-    assert [describe_reading_note(note, "en") for note in table.notes] == [
+    assert [describe_reading_note(note, "en") for note in find_notes(table)] == [
         "3 of 120 values of price could not be read as numbers and were left out: “ca. 2”.",
         "3 of 120 values of day could not be read as dates and were left out: “soon”.",
     ]
@@ -115,13 +116,13 @@ def test_a_chosen_type_of_a_typed_file_leaves_values_out_too(tmp_path: Path) -> 
     path = written(tmp_path, "a.jsonl", "".join(lines))
     table, rows = became(path, {"": Correction(columns={"n": ("", "integer")})})["a"]
     assert rows == ((1,), (2,), (3,), (None,))
-    assert [(note.kind, note.count, note.total) for note in table.notes] == [("left out", 1, 4)]
+    assert [(note.kind, note.count, note.total) for note in find_notes(table)] == [("left out", 1, 4)]
 
 
 def test_rows_of_totals_stay_in_the_data_if_that_is_chosen(tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", "city,n\nA,1\nB,2\nTotal,3\n")
     table, rows = became(path, {"": Correction(keep_totals=True)})["a"]
-    assert rows == (("A", 1), ("B", 2), ("Total", 3)) and not table.notes
+    assert rows == (("A", 1), ("B", 2), ("Total", 3)) and not find_notes(table)
 
 
 def test_an_upload_is_read_again_with_its_choices_and_keeps_its_name(tmp_path: Path) -> None:
@@ -358,5 +359,5 @@ def test_totals_are_beside_the_table_and_not_in_it(tmp_path: Path) -> None:
         (5, "total", "合计 · 600"),
         (6, "note", "注：单位为元"),
     ]
-    assert table.summary("zh").endswith("1 行合计不计入数据，1 行注释不计入数据")
-    assert describe_reading_note(table.notes[0], "zh") == "sales 有 1 行合计不计入数据：“合计 · 600 (5)”。"
+    assert describe_reading(table, "zh").endswith("1 行合计不计入数据，1 行注释不计入数据")
+    assert describe_reading_note(find_notes(table)[0], "zh") == "sales 有 1 行合计不计入数据：“合计 · 600 (5)”。"

@@ -24,7 +24,7 @@ from pypdf.generic import (
     NumberObject,
 )
 
-from research.readers import documents
+from research.readers import documents, pdf
 from research.readers.documents import (
     SUFFIXES,
     Document,
@@ -599,9 +599,17 @@ def drawing(content: bytes) -> bytes:
 def test_a_page_with_an_enormous_text_is_too_large_and_no_picture() -> None:
     line = b"(" + b"word " * 20_000 + b") Tj T*\n"
     much = b"BT /F1 12 Tf 14 TL 50 700 Td\n" + line * 51 + b"ET"
-    assert over("much.pdf", drawing(much)) == "characters"
+    assert over("much.pdf", drawing(much)) == "page"
     assert over("more.pdf", drawing(much + b" " * 80_000_000)) == "page"
     assert over("some.pdf", make_pdf(["Text."]) + b"%" * documents.MAX_BYTES) == "size"
+
+
+def test_a_pdf_whose_pages_have_too_much_text_together_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf, "MAX_CHARACTERS", 30)
+    data = make_pdf(["Twenty-one letters here."], ["Twenty-one letters more."])
+    with pytest.raises(UnreadableFileError) as caught:
+        documents.parse_document("long.pdf", data)
+    assert caught.value.limit == "characters"
 
 
 def test_a_pdf_of_too_many_pages_is_too_large() -> None:

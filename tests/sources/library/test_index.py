@@ -609,6 +609,7 @@ def as_before(path: Path) -> None:
         db.execute("alter table unread drop column pages")
         db.execute("pragma foreign_keys=on")
         for kind in ("", "bin_"):
+            db.execute(f"alter table {kind}passage drop column last_page")
             rows = db.execute(f"select * from {kind}passage").fetchall()
             assert rows
             db.execute(f"delete from {kind}passage")

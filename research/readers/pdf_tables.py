@@ -1,0 +1,177 @@
+"""Tables on a PDF page: rows and cells from the gutters between columns and the ruled lines."""
+
+from __future__ import annotations
+
+import ctypes
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from research.readers.pdf_lines import Row, make_row
+from research.readers.pdf_paragraphs import join_line
+from research.readers.pdf_words import Word, shown_box
+from research.readers.table_layout import Headings, find_headings, join_headings
+from research.readers.table_text import row_lines, table_lines
+
+if TYPE_CHECKING:
+    import pypdfium2
+
+_MAX_OBJECTS = 5_000  # of a page; a map may have more, but no table
+_MIN_RULE_WIDTH = 15  # points
+
+_ROW_GAP = 1.25  # of the distance of lines in a cell, from which on a gap divides rows
+
+
+class Strip(NamedTuple):
+    """A strip of the page between x0 and x1, clear of words."""
+
+    x0: float
+    x1: float
+
+
+class RuledLine(NamedTuple):
+    """A horizontal line that is drawn on the page."""
+
+    x0: float
+    x1: float
+    y: float
+
+
+def split_at_strips(rows: Sequence[Row], strips: Sequence[Strip]) -> list[list[Row]]:
+    """Split rows into the columns between strips; columns without words are left out."""
+    middles = [(strip.x0 + strip.x1) / 2 for strip in strips]
+    columns: list[list[Row]] = [[] for _ in range(len(strips) + 1)]
+    for row in rows:
+        for column, words in zip(columns, _split_words(row, middles), strict=True):
+            if words:
+                column.append(make_row(words))
+    return [column for column in columns if column]
+
+
+def count_columns(row: Row, strips: Sequence[Strip]) -> int:
+    """Return the number of columns between strips in which a row has words."""
+    middles = [(strip.x0 + strip.x1) / 2 for strip in strips]
+    return len({bisect_left(middles, (word.x0 + word.x1) / 2) for word in row.words})
+
+
+def _split_words(row: Row, middles: Sequence[float]) -> list[list[Word]]:
+    cells: list[list[Word]] = [[] for _ in range(len(middles) + 1)]
+    for word in row.words:
+        cells[bisect_left(middles, (word.x0 + word.x1) / 2)].append(word)
+    return cells
+
+
+def find_table_rows(rows: Sequence[Row], strips: Sequence[Strip], rules: Iterable[RuledLine]) -> list[list[str]]:
+    """Return the cells of a table; lines of one cell are joined."""
+    middles = [(strip.x0 + strip.x1) / 2 for strip in strips]
+    lines = [[make_row(words).text if words else "" for words in _split_words(row, middles)] for row in rows]
+    table: list[list[str]] = []
+    for part in _group_lines(rows, lines, strips, rules):
+        cells = [""] * (len(strips) + 1)
+        for index in part:
+            cells = [_join_cell(cell, text) for cell, text in zip(cells, lines[index], strict=True)]
+        table.append(cells)
+    return table
+
+
+def _join_cell(cell: str, text: str) -> str:
+    return join_line(cell, text) + text if cell and text else cell or text
+
+
+def _group_lines(
+    rows: Sequence[Row], lines: Sequence[Sequence[str]], strips: Sequence[Strip], rules: Iterable[RuledLine]
+) -> list[list[int]]:
+    """Group the lines of a table to its rows.
+
+    Rows end at ruled lines if most rows have one, or at gaps that are larger than those between other lines;
+    else a line without a first cell continues the row above.
+    """
+    ruled = _ends_at_rules(rows, strips, rules)
+    if 3 * sum(ruled) < len(rows) or sum(ruled) < 2:
+        distances = [after.baseline - before.baseline for before, after in pairwise(rows)]
+        limit = _ROW_GAP * min(distances, default=0.0)
+        apart = [distance > limit for distance in distances]
+        ruled = apart if _is_wrapped(lines, apart) else [bool(line[0]) for line in lines[1:]]
+    groups: list[list[int]] = [[0]]
+    for index, ends in enumerate(ruled, 1):
+        if ends:
+            groups.append([])
+        groups[-1].append(index)
+    return groups
+
+
+def _is_wrapped(lines: Sequence[Sequence[str]], apart: Sequence[bool]) -> bool:
+    """Return True if gaps below the headings divide rows: many lines that follow without a gap have fewer cells."""
+    if not any(apart[1:]):
+        return False
+    count, shorter, close = 0, 0, 0
+    for line, gap in zip(lines[1:], apart, strict=True):
+        cells = sum(map(bool, line))
+        if gap:
+            count = cells
+        elif count:
+            close += 1
+            shorter += cells < count
+    return 10 * shorter > 3 * close
+
+
+def _ends_at_rules(rows: Sequence[Row], strips: Sequence[Strip], rules: Iterable[RuledLine]) -> list[bool]:
+    """Return, for each row but the first, True if a ruled line across a strip separates it from the row above."""
+    across = [rule.y for rule in rules if any(rule.x0 <= strip.x0 and rule.x1 >= strip.x1 for strip in strips)]
+    return [
+        any(before.baseline - 0.1 * before.size < y < after.baseline - 0.4 * after.size for y in across)
+        for before, after in pairwise(rows)
+    ]
+
+
+def read_ruled_lines(page: pypdfium2.PdfPage) -> list[RuledLine]:
+    """Return the horizontal lines of a page, and the upper and lower edges of its boxes."""
+    import pypdfium2.raw as pdfium
+
+    to_shown = shown_box(page)
+    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
+    rules = []
+    for index in range(min(pdfium.FPDFPage_CountObjects(page.raw), _MAX_OBJECTS)):
+        item = pdfium.FPDFPage_GetObject(page.raw, index)
+        if pdfium.FPDFPageObj_GetType(item) == pdfium.FPDF_PAGEOBJ_PATH and pdfium.FPDFPageObj_GetBounds(
+            item, left, bottom, right, top
+        ):
+            x0, y0, x1, y1 = to_shown(left.value, bottom.value, right.value, top.value)
+            if x1 - x0 >= _MIN_RULE_WIDTH:
+                rules += [RuledLine(x0, x1, y) for y in ((y0 + y1) / 2,) * (y1 - y0 < 3) or (y0, y1)]
+    return rules
+
+
+class TableFormatter:
+    """Formats tables as lines; a table that goes on over a page end keeps its headings."""
+
+    def __init__(self) -> None:
+        self._strips: tuple[Strip, ...] = ()
+        self._heading_rows: list[Sequence[str]] = []
+
+    def format(self, cells: Sequence[Sequence[str]], strips: tuple[Strip, ...], *, is_page_start: bool) -> list[str]:
+        """Return the lines of a table: what stands above the headings, then `Heading: cell; Heading: cell` a row.
+
+        `is_page_start` is True for a table with nothing above it, which may go on with the table before.
+        """
+        goes_on = is_page_start and self._has_columns(strips)
+        self._strips = strips
+        if goes_on and self._heading_rows:
+            repeated = len(self._heading_rows)
+            body = cells[repeated:] if [*map(list, cells[:repeated])] == [*map(list, self._heading_rows)] else cells
+            return [*row_lines(join_headings(self._heading_rows, Headings(1, repeated)), body)]
+        headings = find_headings(cells)
+        has_names = headings.height > 0 and len(strips) > 1  # two columns may be names and values
+        self._heading_rows = [*cells[headings.first - 1 : headings.last]] if has_names else []
+        return table_lines(cells)
+
+    def end(self) -> None:
+        """Note that other text follows, so that the next table is another one."""
+        self._strips = ()
+
+    def _has_columns(self, strips: tuple[Strip, ...]) -> bool:
+        """Return True if the last table has columns at the same places."""
+        return len(strips) == len(self._strips) and all(
+            min(one.x1, other.x1) > max(one.x0, other.x0) for one, other in zip(strips, self._strips, strict=True)
+        )
