@@ -103,7 +103,8 @@ class RowComparison:
             return None
         for row in (data[-1], data[0]):
             others = [other for other in data if other is not row]
-            checked = [n for n in self._additive if row.figures[n]]
+            gaps = {n for other in others if other.has_missing for n in self._additive if other.figures[n] is None}
+            checked = [n for n in self._additive if row.figures[n] and n not in gaps]
             hits = []
             for n in checked:
                 parts = [figure for other in others if (figure := other.figures[n])]

@@ -102,9 +102,11 @@ def _heading_below_records(cells: Sequence[Sequence[str]], start: int) -> int:
             continue
         below = [[other[n] for other in body if n < len(other) and other[n]] for n in range(width)]
         figures = {n for n in range(width) if below[n] and sum(map(_is_value, below[n])) > 0.75 * len(below[n])}
-        if not figures or any(_width(other) > width for other in body):
+        if any(_width(other) > width for other in body):
             continue
         records = [other for other in cells[start:index] if any(other)]
+        if not figures and (not _is_sure_heading(row, body) or any(_width(record) == width for record in records)):
+            continue
         if all(_width(record) != width or _conflicts(record, figures, width) for record in records):
             return index
     return 0
