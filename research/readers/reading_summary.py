@@ -25,6 +25,7 @@ _SET_ASIDE = {
 _COLUMN_REMARKS = (
     "total_columns",
     "sentinel",
+    "parentheses",
     "blank_labels",
     "hidden_columns",
     "percent",

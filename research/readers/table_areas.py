@@ -1,6 +1,6 @@
-"""Separation of several tables in one sheet or text file, by blank rows and blank columns.
+"""Separation of several tables in one sheet or text file, by blank rows, titles, blank columns and repeated headings.
 
-Rows after blank ones are a table of their own if they begin with headings: words above figures in columns
+Rows after blank ones or a title are a table of their own if they begin with headings: words above figures in columns
 that have figures above them, or another number of columns. Equal headings without a title, or rows of the
 same kind, go on with the table above.
 """
@@ -16,7 +16,7 @@ from research.readers.table_layout import filled_count, find_headings, is_figure
 
 MAX_TITLE_CHARS = 40
 MAX_PAIR_CELLS = 3  # of a row with a name and a value, above a table
-_COMPARED_ROWS = 200
+_COMPARED_ROWS = 200  # on both sides of a title
 MIN_BAND_COLUMNS = 2  # of tables beside each other
 MAX_REPEATED_TABLES = 4  # beside each other under the same headings
 _TOTAL_LABEL = re.compile(r"[计計]\s*$|[总總総]\s*[额額数和]|\btotal|summe|gesamt|합\s*계|총\s*계", re.IGNORECASE)

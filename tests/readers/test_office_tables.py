@@ -220,6 +220,14 @@ def test_every_computed_row_of_an_income_statement_is_said(tmp_path: Path) -> No
     assert not any(column.format.is_doubtful for column in table.columns)
 
 
+def test_parentheses_that_a_note_explains_are_a_doubt(tmp_path: Path) -> None:
+    text = "Land;Betriebe\nBayern;(12)\nHessen;30\nSachsen;(9)\n\n{note}\n"
+    ((table, _),) = read_text(tmp_path, text.format(note="( ) Aussagewert eingeschränkt, da unsicher;"))
+    assert remark(table, "parentheses") == "Betriebe"
+    ((table, _),) = read_text(tmp_path, text.format(note="* vorläufig;"))
+    assert not remark(table, "parentheses")
+
+
 @each_row("mark", [".", ","])
 def test_columns_are_converted_as_their_values_are(mark: str) -> None:
     numbers = [
