@@ -64,7 +64,10 @@ class RowComparison:
         is_total: bool = False,
         has_missing: bool = False,
     ) -> None:
-        """Add the next row; `labels` are the columns of its words, `has_missing` is True if it says that some value is missing."""
+        """Add the next row; `labels` are the columns of its words.
+
+        `has_missing` is True if some cells say that there is no value, such as N/A.
+        """
         self._count += 1
         if len(self._rows) < _MAX_COMPARED_ROWS:
             self._rows.append(

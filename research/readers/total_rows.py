@@ -1,7 +1,8 @@
 """Rows of a table that are no data: totals, averages, notes, repeated headings; and rows that may be none.
 
 A total is recognised by its word, or by blank labels, and by arithmetic: a figure of it is the sum of rows
-above it or below it; or, without a word, by being the sum of all other rows. A row with such a word whose figures are no sums stays a row of the data, with a remark.
+above it or below it; or, without a word, by being the sum of all other rows. A row with such a word whose
+figures are no sums stays a row of the data, with a remark.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables as offices of statistics, accountants and bookkeeping programs lay them out are read right, or the doubt is said."""
+"""Tables of offices of statistics, accountants and bookkeeping programs are read right, or the doubt is said."""
 
 from __future__ import annotations
 
