@@ -179,6 +179,7 @@ class RowSorter:
         self._labelled_columns: set[int] = set()
         self._longest_label = 0
         self._trailing: list[tuple[int, str, bool]] = []  # rows with a label alone since the last other row
+        self._is_wide = False  # a table of more than two columns
         self._after_blank = self._after_note = False
         self._remarked: dict[RemarkKind, list[str]] = {}
         self._remark_counts = Counter[RemarkKind]()
@@ -213,6 +214,7 @@ class RowSorter:
             and (labels or len(filled) > 1)
             and self._number_columns
         ):
+            self._is_wide = len(row) > 2
             self._trailing.append((number, text, after_blank or self._after_note))
             if len(self._trailing) > _MAX_BOUNDARIES:
                 self._remark("label_rows", *self._trailing.pop(0)[:2])
@@ -407,7 +409,8 @@ class RowSorter:
                     break
             else:
                 self._remark("unsummed", candidate.number, candidate.text)
-        is_note = False
+        # A label alone at the end is a note, unless other rows have no values either.
+        is_note = self._is_wide and self._count > 2 and "label_rows" not in self._remarked
         for number, label, after_blank in self._trailing:
             is_long = len(label) > max(_LONG_NOTE_CHARS, 2 * self._longest_label)
             is_note = is_note or after_blank or is_long or bool(_NOTE.fullmatch(label))

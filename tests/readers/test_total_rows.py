@@ -118,3 +118,11 @@ def test_a_column_of_sums_is_found_in_all_rows() -> None:
         for row in (["甲", "1", "2", "3", "6"], ["乙", "4", "5", "6", "15"], ["丙", "7", "8", "9", last]):
             totals.add(row)
         assert totals.found() == right
+
+
+def test_a_label_alone_at_the_end_is_a_note_unless_other_rows_have_no_values_either() -> None:
+    rows = ["A,1,5", "B,2,6", "C,3,8"]
+    _, found = findings([*rows, "Leiter: Böhm,,"], 1, 2)
+    assert found.kinds == {5: "note"}
+    _, found = findings(["A,1,5", "North,,", "B,2,6", "C,3,8", "South,,"], 1, 2)
+    assert found.kinds == {} and found.remarks[0].kind == "label_rows"
