@@ -25,11 +25,13 @@ from research.readers.drafts import (
 )
 from research.readers.office_files import usable_title
 from research.readers.pdf_hyphens import HyphenResolver
-from research.readers.pdf_layout import TableRegion, split_page
+from research.readers.pdf_drawings import DrawnLines, read_drawn_lines
+from research.readers.pdf_layout import TextRegion, split_page
 from research.readers.pdf_lines import Row, build_rows, upright_words
 from research.readers.pdf_margins import NEIGHBOURS, without_running_rows
 from research.readers.pdf_paragraphs import Paragraph, build_paragraphs, continues
-from research.readers.pdf_tables import RuledLine, Strip, TableFormatter, read_ruled_lines
+from research.readers.pdf_ruled_tables import insert_tables, take_tables
+from research.readers.pdf_tables import Strip, TableFormatter, TableRegion
 from research.readers.pdf_words import PageTooLargeError, page_words
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ class _Page(NamedTuple):
     number: int
     rows: list[Row]
     turned_rows: list[list[Row]]
-    rules: list[RuledLine]
+    lines: DrawnLines
     has_picture: bool
 
 
@@ -128,9 +130,9 @@ def _read_pages(document: pypdfium2.PdfDocument) -> Iterator[_Page]:
         page = document[number - 1]
         try:
             directions = [build_rows(words) for words in upright_words(page_words(page))]
-            rules = read_ruled_lines(page) if directions else []
+            lines = read_drawn_lines(page) if directions else DrawnLines([], [])
             rows = directions[0] if directions else []
-            yield _Page(number, rows, directions[1:], rules, _has_picture(page))
+            yield _Page(number, rows, directions[1:], lines, _has_picture(page))
         except PageTooLargeError as error:
             detail = f"Page {number:,} of the PDF draws more than can be read; leave it out."
             raise UnreadableFileError("too large", detail, "page") from error
@@ -165,6 +167,12 @@ def _without_running(page: _Page, window: Sequence[_Page]) -> _Page:
     return page._replace(rows=without_running_rows(page.rows, page.number, around))
 
 
+def _regions(rows: Sequence[Row], lines: DrawnLines, gutters: list[Strip]) -> Iterator[TextRegion | TableRegion]:
+    """Yield the regions of a page in the order of reading."""
+    rest, tables = take_tables(rows, lines)
+    return insert_tables(split_page(rest, lines.ruled, gutters), tables)
+
+
 class _PageLayout:
     """The paragraphs and tables of a document in the order of reading."""
 
@@ -178,19 +186,19 @@ class _PageLayout:
 
     def add(self, page: _Page) -> None:
         """Add the text of a page."""
-        regions = split_page(page.rows, page.rules, self._gutters)
+        regions = _regions(page.rows, page.lines, self._gutters)
         for index, region in enumerate(regions):
             if isinstance(region, TableRegion):
-                for line in self._tables.format(region.cells, region.strips, is_page_start=index == 0):
+                for line in self._tables.format(region, is_page_start=index == 0):
                     self._append(Paragraph([line], [page.number], 0.0))
             else:
                 self._tables.end()
                 for paragraph in build_paragraphs(region.rows, page.number):
                     self._add_paragraph(paragraph)
         for rows in page.turned_rows:
-            for region in split_page(rows, (), []):
+            for region in _regions(rows, DrawnLines([], []), []):
                 if isinstance(region, TableRegion):
-                    for line in TableFormatter().format(region.cells, region.strips, is_page_start=False):
+                    for line in TableFormatter().format(region, is_page_start=False):
                         self._append(Paragraph([line], [page.number], 0.0))
                 else:
                     for paragraph in build_paragraphs(region.rows, page.number):

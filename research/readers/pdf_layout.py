@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from research.readers.pdf_lines import Row
 from research.readers.pdf_paragraphs import CAPTION
-from research.readers.pdf_tables import RuledLine, Strip, count_columns, find_table_rows, split_at_strips
+from research.readers.pdf_drawings import RuledLine
+from research.readers.pdf_tables import Strip, TableRegion, count_columns, find_table_rows, split_at_strips
 
 MIN_GUTTER = 0.5  # in font sizes
 _MIN_COLUMN_ROWS = 4  # of text columns; shorter ones need a wide gutter
@@ -39,13 +40,6 @@ class TextRegion(NamedTuple):
     rows: tuple[Row, ...]
 
 
-class TableRegion(NamedTuple):
-    """The cells of a table, row by row, with the strips between its columns."""
-
-    cells: tuple[tuple[str, ...], ...]
-    strips: tuple[Strip, ...]
-
-
 class _Gutter(NamedTuple):
     """A strip that is clear from row `first` to before row `end`."""
 
@@ -66,8 +60,8 @@ def split_page(
         return
     if depth < _MAX_DEPTH:
         left, right = min(row.x0 for row in rows), max(row.x1 for row in rows)
-        for gutter in _find_gutters(rows):
-            if _is_loose_text(rows[gutter.first : gutter.end], left, right):
+        for gutter in find_gutters(rows):
+            if is_loose_text(rows[gutter.first : gutter.end], left, right):
                 continue
             split = _classify(rows, gutter, rules, is_known=_is_known(gutter, known))
             if split is None:
@@ -89,7 +83,7 @@ def split_page(
 # Gutters
 
 
-def _is_loose_text(rows: Sequence[Row], left: float, right: float) -> bool:
+def is_loose_text(rows: Sequence[Row], left: float, right: float) -> bool:
     """Return True if most rows are justified lines from `left` to `right`, whose words are far apart but all alike."""
     return 2 * sum(_is_loose(row, left, right) for row in rows) > len(rows)
 
@@ -100,7 +94,7 @@ def _is_loose(row: Row, left: float, right: float) -> bool:
     return is_justified and len(gaps) > 1 and max(gaps) < 1.4 * min(gaps) + 0.5
 
 
-def _find_gutters(rows: Sequence[Row]) -> list[_Gutter]:
+def find_gutters(rows: Sequence[Row]) -> list[_Gutter]:
     """Return the gutters between chunks, the tallest first."""
     gutters: list[_Gutter] = []
     for index, row in enumerate(rows):
@@ -156,10 +150,10 @@ def _clear_part(row: Row, strip: Strip) -> Strip | None:
     return Strip(x0, x1) if x1 - x0 >= MIN_GUTTER * row.size else None
 
 
-def _all_strips(rows: Sequence[Row]) -> list[Strip]:
+def all_strips(rows: Sequence[Row]) -> list[Strip]:
     """Return the strips that are clear over most rows, from left to right."""
     strips: list[Strip] = []
-    for gutter in _find_gutters(rows):
+    for gutter in find_gutters(rows):
         is_apart = all(gutter.strip.x1 <= strip.x0 or gutter.strip.x0 >= strip.x1 for strip in strips)
         if is_apart and gutter.end - gutter.first >= 0.7 * len(rows):
             strips.append(gutter.strip)
@@ -198,14 +192,14 @@ def _classify(rows: Sequence[Row], gutter: _Gutter, rules: Sequence[RuledLine], 
     if gutter.end - gutter.first < (2 if crossing else _MIN_TABLE_ROWS):
         return _few_lines(rows, gutter) if is_known and not crossing else None
     first, end = _tallest_between(rows, gutter, crossing)
-    columns = _text_columns(rows, gutter, first, end, is_known=is_known)
+    columns = text_columns(rows, gutter, first, end, is_known=is_known)
     if columns and 5 * (end - first) > 3 * (gutter.end - gutter.first):
         if (first, end) != (gutter.first, gutter.end):
             return columns
     elif (first, end) != (gutter.first, gutter.end):
-        columns = _text_columns(rows, gutter, gutter.first, gutter.end, is_known=is_known)
+        columns = text_columns(rows, gutter, gutter.first, gutter.end, is_known=is_known)
     first, end = gutter.first, gutter.end
-    strips = _all_strips(rows[first:end])
+    strips = all_strips(rows[first:end])
     if columns and not (len(crossing) > 1 and _count_inside(rows[first:end], crossing) > 1):
         pitch = min(_line_distance(part) for part in split_at_strips(rows[first:end], strips))
         if not _rows_are_apart(rows[first:end], strips, pitch):
@@ -215,7 +209,7 @@ def _classify(rows: Sequence[Row], gutter: _Gutter, rules: Sequence[RuledLine], 
     if _is_table(rows, first, end, strips, has_rules=_count_inside(part, crossing) > 0):
         return _Split(first, end, True, strips)
     sides = split_at_strips(rows[gutter.first : gutter.end], [gutter.strip])
-    if len(sides) == 2 and min(map(len, sides)) >= _MIN_COLUMN_ROWS and not _is_list(sides[0]):
+    if len(sides) == 2 and min(map(len, sides)) >= _MIN_COLUMN_ROWS and not is_list(sides[0]):
         beside = len({row.baseline for row in sides[0]} & {row.baseline for row in sides[1]})
         if 5 * beside < 2 * (gutter.end - gutter.first):  # lines side by side, but not of one table or paragraph
             return _Split(gutter.first, gutter.end, False, strips)
@@ -238,10 +232,10 @@ def _count_inside(rows: Sequence[Row], rules: Sequence[RuledLine]) -> int:
     return len({round(rule.y) for rule in rules if rows and rows[0].y0 - margin < rule.y < rows[-1].y1 + margin})
 
 
-def _text_columns(rows: Sequence[Row], gutter: _Gutter, first: int, end: int, *, is_known: bool) -> _Split | None:
+def text_columns(rows: Sequence[Row], gutter: _Gutter, first: int, end: int, *, is_known: bool) -> _Split | None:
     """Return the split into columns of running text, if most of the text is in such."""
     part = rows[first:end]
-    strips = _all_strips(part)
+    strips = all_strips(part)
     parts = split_at_strips(part, strips or [gutter.strip])
     if len(parts) < 2:
         return None
@@ -261,7 +255,7 @@ def _is_table(rows: Sequence[Row], first: int, end: int, strips: list[Strip], *,
     """Return True if rows are a table: most have several cells, or the sparse columns stand beside others."""
     part = rows[first:end]
     columns = split_at_strips(part, strips)
-    if len(part) < 2 or len(columns) < 2 or (len(columns) == 2 and _is_list(columns[0])):
+    if len(part) < 2 or len(columns) < 2 or (len(columns) == 2 and is_list(columns[0])):
         return False
     goes_on = 2 * sum(row.text[0].islower() for row in columns[0]) >= len(columns[0])  # lines of a text, not rows
     if not has_rules and (len(part) < _MIN_TABLE_ROWS or goes_on or not _is_set_off(rows, first, end)):
@@ -276,7 +270,7 @@ def _is_table(rows: Sequence[Row], first: int, end: int, strips: list[Strip], *,
     return bool(sparse) and 5 * sum(beside) >= 4 * len(beside)
 
 
-def _is_list(rows: Sequence[Row]) -> bool:
+def is_list(rows: Sequence[Row]) -> bool:
     """Return True if rows hold nothing but the marks of a list."""
     return all(_MARKER.fullmatch(row.text) for row in rows)
 

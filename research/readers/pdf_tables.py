@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from research.readers.pdf_drawings import RuledLine
 from research.readers.pdf_lines import Row, make_row
 from research.readers.pdf_paragraphs import join_line
-from research.readers.pdf_words import Word, shown_box
+from research.readers.pdf_words import Box, Word
 from research.readers.table_layout import Headings, find_headings, join_headings
-from research.readers.table_text import row_lines, table_lines
-
-if TYPE_CHECKING:
-    import pypdfium2
-
-_MAX_OBJECTS = 5_000  # of a page; a map may have more, but no table
-_MIN_RULE_WIDTH = 15  # points
+from research.readers.table_text import marked_headings, row_lines, table_lines
 
 _ROW_GAP = 1.25  # of the distance of lines in a cell, from which on a gap divides rows
 
@@ -30,12 +24,22 @@ class Strip(NamedTuple):
     x1: float
 
 
-class RuledLine(NamedTuple):
-    """A horizontal line that is drawn on the page."""
+class TableRegion(NamedTuple):
+    """The cells of a table, row by row, with the strips between its columns.
 
-    x0: float
-    x1: float
-    y: float
+    `heading_rows` is the number of heading rows where merged cells show it, else 0.
+    """
+
+    cells: tuple[tuple[str, ...], ...]
+    strips: tuple[Strip, ...]
+    heading_rows: int = 0
+
+
+class PlacedTable(NamedTuple):
+    """A table in a box of the page."""
+
+    box: Box
+    region: TableRegion
 
 
 def split_at_strips(rows: Sequence[Row], strips: Sequence[Strip]) -> list[list[Row]]:
@@ -70,13 +74,17 @@ def find_table_rows(rows: Sequence[Row], strips: Sequence[Strip], rules: Iterabl
     for part in _group_lines(rows, lines, strips, rules):
         cells = [""] * (len(strips) + 1)
         for index in part:
-            cells = [_join_cell(cell, text) for cell, text in zip(cells, lines[index], strict=True)]
+            cells = [join_cells((cell, text)) for cell, text in zip(cells, lines[index], strict=True)]
         table.append(cells)
     return table
 
 
-def _join_cell(cell: str, text: str) -> str:
-    return join_line(cell, text) + text if cell and text else cell or text
+def join_cells(lines: Iterable[str]) -> str:
+    """Join the lines of a cell."""
+    cell = ""
+    for text in lines:
+        cell = join_line(cell, text) + text if cell and text else cell or text
+    return cell
 
 
 def _group_lines(
@@ -125,24 +133,6 @@ def _ends_at_rules(rows: Sequence[Row], strips: Sequence[Strip], rules: Iterable
     ]
 
 
-def read_ruled_lines(page: pypdfium2.PdfPage) -> list[RuledLine]:
-    """Return the horizontal lines of a page, and the upper and lower edges of its boxes."""
-    import pypdfium2.raw as pdfium
-
-    to_shown = shown_box(page)
-    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
-    rules = []
-    for index in range(min(pdfium.FPDFPage_CountObjects(page.raw), _MAX_OBJECTS)):
-        item = pdfium.FPDFPage_GetObject(page.raw, index)
-        if pdfium.FPDFPageObj_GetType(item) == pdfium.FPDF_PAGEOBJ_PATH and pdfium.FPDFPageObj_GetBounds(
-            item, left, bottom, right, top
-        ):
-            x0, y0, x1, y1 = to_shown(left.value, bottom.value, right.value, top.value)
-            if x1 - x0 >= _MIN_RULE_WIDTH:
-                rules += [RuledLine(x0, x1, y) for y in ((y0 + y1) / 2,) * (y1 - y0 < 3) or (y0, y1)]
-    return rules
-
-
 class TableFormatter:
     """Formats tables as lines; a table that goes on over a page end keeps its headings."""
 
@@ -150,21 +140,22 @@ class TableFormatter:
         self._strips: tuple[Strip, ...] = ()
         self._heading_rows: list[Sequence[str]] = []
 
-    def format(self, cells: Sequence[Sequence[str]], strips: tuple[Strip, ...], *, is_page_start: bool) -> list[str]:
+    def format(self, table: TableRegion, *, is_page_start: bool) -> list[str]:
         """Return the lines of a table: what stands above the headings, then `Heading: cell; Heading: cell` a row.
 
         `is_page_start` is True for a table with nothing above it, which may go on with the table before.
         """
+        cells, strips, heading_rows = table
         goes_on = is_page_start and self._has_columns(strips)
         self._strips = strips
         if goes_on and self._heading_rows:
             repeated = len(self._heading_rows)
             body = cells[repeated:] if [*map(list, cells[:repeated])] == [*map(list, self._heading_rows)] else cells
             return [*row_lines(join_headings(self._heading_rows, Headings(1, repeated)), body)]
-        headings = find_headings(cells)
+        headings = marked_headings(cells, heading_rows) if heading_rows else find_headings(cells)
         has_names = headings.height > 0 and len(strips) > 1  # two columns may be names and values
         self._heading_rows = [*cells[headings.first - 1 : headings.last]] if has_names else []
-        return table_lines(cells)
+        return table_lines(cells, heading_rows)
 
     def end(self) -> None:
         """Note that other text follows, so that the next table is another one."""
