@@ -10,8 +10,8 @@ from itertools import pairwise, product
 from typing import NamedTuple
 
 from research.readers.pdf_drawings import DrawnLines, RuledLine, UprightLine
-from research.readers.pdf_lines import build_rows
-from research.readers.pdf_tables import PlacedTable, Strip, TableRegion, find_table_rows, join_cells
+from research.readers.pdf_lines import Row, build_rows
+from research.readers.pdf_tables import PlacedTable, Strip, TableRegion, find_table_rows, join_cells, split_at_strips
 from research.readers.pdf_words import Box, Word
 from research.readers.table_text import Cell, CellTable, spread_cells
 
@@ -21,6 +21,7 @@ _MAX_COLUMNS, _MAX_ROWS = 64, 400
 _MAX_CELL_CHARACTERS = 300  # of a usual cell; frames around articles hold more
 _MAX_CUT_WORDS = 0.05  # of the words of a table, through which its lines go
 _MIN_SHARE = 0.3  # of the cells that hold text; diagrams have fewer
+_MIN_LINES = 0.6  # of the lines of a cell that holds all rows of a table
 _FEW_ROWS = 3  # of a table that has no lines between its rows
 
 
@@ -146,7 +147,7 @@ def _read_grid(words: Sequence[Word], grid: _Grid) -> TableRegion | None:
         cells = [cell for cell in sizes if cell[0] == number]
         lines = build_rows([word for cell in cells for word in contents.get(cell, ())])
         is_single = len(cells) == len(grid.xs) - 1 and all(sizes[cell] == (1, 1) for cell in cells)
-        if is_single and len(lines) > 2 and len(grid.ys) - 1 <= _FEW_ROWS:
+        if is_single and len(grid.ys) - 1 <= _FEW_ROWS and _holds_rows(lines, strips):
             rows += [[*map(Cell, texts_)] for texts_ in find_table_rows(lines, strips, ())]
         else:
             rows.append([Cell(texts.get(cell, ""), sizes[cell][1], sizes[cell][0]) for cell in sorted(cells)])
@@ -196,7 +197,8 @@ def _is_table(
 ) -> bool:
     """Return True if several rows have text in several cells, the cells are short and no line goes through words."""
     filled_rows = Counter(row for row, _ in contents)
-    if sum(count > 1 for count in filled_rows.values()) < 2 and not _has_lines(words, contents, grid):
+    strips = [Strip(x - _TOUCH, x + _TOUCH) for x in grid.xs[1:-1]]
+    if sum(count > 1 for count in filled_rows.values()) < 2 and not _holds_rows(build_rows(words), strips):
         return False
     if len(contents) < _MIN_SHARE * len(set(cell_of.values())):
         return False
@@ -212,7 +214,7 @@ def _is_table(
     return cut <= _MAX_CUT_WORDS * len(words)
 
 
-def _has_lines(words: Sequence[Word], contents: dict[tuple[int, int], list[Word]], grid: _Grid) -> bool:
-    """Return True if one row of cells holds all rows of a table, line by line."""
-    lines = build_rows(words)
-    return len(contents) > 1 and len(lines) > 2 and all(len(line.chunks) > 1 for line in lines) and len(grid.ys) > 2
+def _holds_rows(lines: Sequence[Row], strips: Sequence[Strip]) -> bool:
+    """Return True if cells side by side hold all rows of a table, line by line: each has most of the lines."""
+    columns = split_at_strips(lines, strips)
+    return len(lines) > 2 and len(columns) > 1 and all(len(c) >= _MIN_LINES * len(lines) for c in columns)

@@ -181,9 +181,14 @@ def _is_known(gutter: _Gutter, known: Sequence[Strip]) -> bool:
 def _few_lines(rows: Sequence[Row], gutter: _Gutter) -> _Split | None:
     """Return the split of a few lines of text at a known gutter."""
     sides = split_at_strips(rows[gutter.first : gutter.end], [gutter.strip])
-    if len(sides) < 2 or any(statistics.median(len(row.text) for row in side) < _PROSE_CHARACTERS for side in sides):
+    if len(sides) < 2 or _usual_length(sides[0]) < _PROSE_CHARACTERS:  # the last column may have less
         return None
     return _Split(gutter.first, gutter.end, False, [gutter.strip])
+
+
+def _usual_length(rows: Sequence[Row]) -> float:
+    """Return the median number of characters of a line; Chinese ones count twice."""
+    return statistics.median(len(row.text) + len(_WIDE.findall(row.text)) for row in rows)
 
 
 def _classify(rows: Sequence[Row], gutter: _Gutter, rules: Sequence[RuledLine], *, is_known: bool) -> _Split | None:

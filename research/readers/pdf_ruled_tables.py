@@ -242,13 +242,12 @@ def _with_headings(strips: Sequence[Strip], heading: Sequence[Row], size: float,
 
 def _clear_of(strip: Strip, rows: Sequence[Row]) -> Strip | None:
     """Return the widest part of a strip without words of these rows, if there is one."""
-    x0, x1 = strip
-    for row in rows:
-        for word in row.words:
-            if word.x1 <= x0 or word.x0 >= x1:
-                continue
-            if word.x0 - x0 >= x1 - word.x1:
-                x1 = word.x0
-            else:
-                x0 = word.x1
-    return Strip(x0, x1) if x1 - x0 > 1 else None
+    gaps: list[Strip] = []
+    start = strip.x0
+    for word in sorted((word for row in rows for word in row.words), key=lambda word: word.x0):
+        if word.x1 > start and word.x0 < strip.x1:
+            gaps.append(Strip(start, word.x0))
+            start = max(start, word.x1)
+    gaps.append(Strip(start, strip.x1))
+    widest = max(gaps, key=lambda gap: gap.x1 - gap.x0)
+    return widest if widest.x1 - widest.x0 > 1 else None
