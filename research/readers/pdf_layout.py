@@ -14,10 +14,17 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from research.readers.pdf_lines import Row
+from research.readers.pdf_lines import Row, make_row
 from research.readers.pdf_paragraphs import CAPTION
 from research.readers.pdf_drawings import RuledLine
-from research.readers.pdf_tables import Strip, TableRegion, count_columns, find_table_rows, split_at_strips
+from research.readers.pdf_tables import (
+    Strip,
+    TableRegion,
+    count_columns,
+    find_table_rows,
+    is_close,
+    split_at_strips,
+)
 
 MIN_GUTTER = 0.5  # in font sizes
 _MIN_COLUMN_ROWS = 4  # of text columns; shorter ones need a wide gutter
@@ -210,6 +217,8 @@ def _classify(rows: Sequence[Row], gutter: _Gutter, rules: Sequence[RuledLine], 
         if not _rows_are_apart(rows[first:end], strips, pitch):
             return columns
     first, end = _trim_table(rows, first, end, strips)
+    while first and (wider := _add_heading(rows[first - 1], rows[first:end], strips)):
+        first, strips = first - 1, wider
     part = rows[first:end]
     if _is_table(rows, first, end, strips, has_rules=_count_inside(part, crossing) > 0):
         return _Split(first, end, True, strips)
@@ -266,13 +275,24 @@ def _is_table(rows: Sequence[Row], first: int, end: int, strips: list[Strip], *,
     if not has_rules and (len(part) < _MIN_TABLE_ROWS or goes_on or not _is_set_off(rows, first, end)):
         return False
     baselines = [{row.baseline for row in column} for column in columns]
-    aligned = sum(count_columns(row, strips) > 1 for row in part)
-    if 5 * aligned >= 2 * len(part):
+    lines = _join_close(part)
+    if 5 * sum(count_columns(line, strips) > 1 for line in lines) >= 2 * len(lines):
         return True
     pitch = min(_line_distance(column) for column in columns)
     sparse = [index for index, column in enumerate(columns) if len(column) > 1 and _density(column, pitch) < 0.6]
     beside = [baseline in set().union(*baselines[:i], *baselines[i + 1 :]) for i in sparse for baseline in baselines[i]]
     return bool(sparse) and 5 * sum(beside) >= 4 * len(beside)
+
+
+def _join_close(rows: Sequence[Row]) -> list[Row]:
+    """Join rows that are too close to be lines of one column."""
+    groups: list[list[Row]] = []
+    for row in rows:
+        if groups and is_close(groups[-1][-1], row):
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    return [group[0] if len(group) == 1 else make_row(w for row in group for w in row.words) for group in groups]
 
 
 def is_list(rows: Sequence[Row]) -> bool:
@@ -290,6 +310,7 @@ def _is_set_off(rows: Sequence[Row], first: int, end: int) -> bool:
         or bool(CAPTION.match(above[-1].text))
         or abs(above[-1].size - rows[first].size) > 0.5
         or rows[first].baseline - above[-1].baseline > 1.2 * pitch
+        or (len(above) > 1 and above[-1].baseline - above[-2].baseline > 1.5 * pitch)  # a title
     ) and (
         not below
         or abs(below[0].size - rows[end - 1].size) > 0.5
@@ -305,6 +326,18 @@ def _trim_table(rows: Sequence[Row], first: int, end: int, strips: list[Strip]) 
     while end - first > 1 and len(rows[end - 1].chunks) < 2 and _is_below(rows, end, strips, pitch):
         end -= 1
     return first, end
+
+
+def _add_heading(above: Row, rows: Sequence[Row], strips: Sequence[Strip]) -> list[Strip] | None:
+    """Return the strips narrowed by a row of headings above a table, whose gaps are small; None for another row."""
+    if len(strips) < 2 or rows[0].baseline - above.baseline > 2 * max(_line_distance(rows), above.size):
+        return None
+    gaps = sorted((Strip(left.x1, right.x0) for left, right in pairwise(above.words)), key=lambda gap: gap.x0 - gap.x1)
+    widest, others = sorted(gaps[: len(strips)]), gaps[len(strips) :]
+    if others and widest and min(x1 - x0 for x0, x1 in widest) < 1.3 * (others[0].x1 - others[0].x0):
+        return None
+    narrowed = [Strip(max(a.x0, b.x0), min(a.x1, b.x1)) for a, b in zip(strips, widest, strict=False)]
+    return narrowed if len(narrowed) == len(strips) and all(strip.x1 - strip.x0 > 1 for strip in narrowed) else None
 
 
 def _trim_columns(rows: Sequence[Row], first: int, end: int, pitch: float) -> tuple[int, int]:

@@ -227,7 +227,7 @@ def _with_headings(strips: Sequence[Strip], heading: Sequence[Row], size: float,
     kept: list[Strip] = []
     words = sorted(word for row in heading for word in row.words)
     for index, strip in enumerate(strips):
-        narrowed = _clear_of(strip, heading)
+        narrowed = _clear_part(strip, heading)
         if strip.x1 - strip.x0 >= _MIN_STRIP * size:
             kept.append(narrowed or strip)
         elif narrowed and count >= _NARROW_ROWS and strip.x1 - strip.x0 >= _MIN_NARROW_STRIP * size:
@@ -240,7 +240,7 @@ def _with_headings(strips: Sequence[Strip], heading: Sequence[Row], size: float,
     return kept
 
 
-def _clear_of(strip: Strip, rows: Sequence[Row]) -> Strip | None:
+def _clear_part(strip: Strip, rows: Iterable[Row]) -> Strip | None:
     """Return the widest part of a strip without words of these rows, if there is one."""
     gaps: list[Strip] = []
     start = strip.x0

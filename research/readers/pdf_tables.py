@@ -11,9 +11,10 @@ from research.readers.pdf_drawings import RuledLine
 from research.readers.pdf_lines import Row, make_row
 from research.readers.pdf_paragraphs import join_line
 from research.readers.pdf_words import Box, Word
-from research.readers.table_layout import Headings, find_headings, join_headings
+from research.readers.table_layout import Headings, find_headings, is_figure, join_headings
 from research.readers.table_text import marked_headings, row_lines, table_lines
 
+_CLOSE = 0.9  # of the font size
 _ROW_GAP = 1.25  # of the distance of lines in a cell, from which on a gap divides rows
 
 
@@ -70,13 +71,13 @@ def find_table_rows(rows: Sequence[Row], strips: Sequence[Strip], rules: Iterabl
     """Return the cells of a table; lines of one cell are joined."""
     middles = [(strip.x0 + strip.x1) / 2 for strip in strips]
     lines = [[make_row(words).text if words else "" for words in _split_words(row, middles)] for row in rows]
-    table: list[list[str]] = []
-    for part in _group_lines(rows, lines, strips, rules):
-        cells = [""] * (len(strips) + 1)
-        for index in part:
-            cells = [join_cells((cell, text)) for cell, text in zip(cells, lines[index], strict=True)]
-        table.append(cells)
-    return table
+    parts = _group_lines(rows, lines, strips, rules)
+    return [[join_cells(column) for column in zip(*(lines[index] for index in part), strict=True)] for part in parts]
+
+
+def is_close(upper: Row, lower: Row) -> bool:
+    """Return True if two lines are too close to be lines of one column, as where cells are centred in their rows."""
+    return lower.baseline - upper.baseline < _CLOSE * min(upper.size, lower.size)
 
 
 def join_cells(lines: Iterable[str]) -> str:
@@ -93,20 +94,34 @@ def _group_lines(
     """Group the lines of a table to its rows.
 
     Rows end at ruled lines if most rows have one, or at gaps that are larger than those between other lines;
-    else a line without a first cell continues the row above.
+    else a line without a first cell, or of fewer cells that all begin with small letters, continues the row above.
     """
     ruled = _ends_at_rules(rows, strips, rules)
     if 3 * sum(ruled) < len(rows) or sum(ruled) < 2:
         distances = [after.baseline - before.baseline for before, after in pairwise(rows)]
         limit = _ROW_GAP * min(distances, default=0.0)
         apart = [distance > limit for distance in distances]
-        ruled = apart if _is_wrapped(lines, apart) else [bool(line[0]) for line in lines[1:]]
+        ruled = apart if _is_wrapped(lines, apart) else _row_starts(lines)
+        ruled = [ends and not is_close(*pair) for ends, pair in zip(ruled, pairwise(rows), strict=True)]
     groups: list[list[int]] = [[0]]
     for index, ends in enumerate(ruled, 1):
         if ends:
             groups.append([])
         groups[-1].append(index)
     return groups
+
+
+def _row_starts(lines: Sequence[Sequence[str]]) -> list[bool]:
+    """Return, for each line but the first, True if it begins a row."""
+    first = lines[0]
+    starts: list[bool] = []
+    for line in lines[1:]:
+        pairs = [(above, cell) for above, cell in zip(first, line, strict=True) if cell]
+        are_figures = any(is_figure(above) and is_figure(cell) for above, cell in pairs)  # never one cell
+        goes_on = not line[0] or (len(pairs) < sum(map(bool, first)) and all(cell[0].islower() for _, cell in pairs))
+        starts.append(are_figures or not goes_on)
+        first = line if starts[-1] else first
+    return starts
 
 
 def _is_wrapped(lines: Sequence[Sequence[str]], apart: Sequence[bool]) -> bool:
