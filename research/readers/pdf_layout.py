@@ -320,7 +320,7 @@ def _is_set_off(rows: Sequence[Row], first: int, end: int) -> bool:
 
 def _trim_table(rows: Sequence[Row], first: int, end: int, strips: list[Strip]) -> tuple[int, int]:
     """Leave out rows above and below a table that fill one column only, as captions do."""
-    while first < end and len(rows[first].chunks) < 2:
+    while first < end and len(rows[first].chunks) < 2 and not (first == 0 and _is_rest(rows, strips)):
         first += 1
     pitch = _line_distance(rows[first:end])
     while end - first > 1 and len(rows[end - 1].chunks) < 2 and _is_below(rows, end, strips, pitch):
@@ -338,6 +338,13 @@ def _add_heading(above: Row, rows: Sequence[Row], strips: Sequence[Strip]) -> li
         return None
     narrowed = [Strip(max(a.x0, b.x0), min(a.x1, b.x1)) for a, b in zip(strips, widest, strict=False)]
     return narrowed if len(narrowed) == len(strips) and all(strip.x1 - strip.x0 > 1 for strip in narrowed) else None
+
+
+def _is_rest(rows: Sequence[Row], strips: Sequence[Strip]) -> bool:
+    """Return True if the first row is the rest of a cell on the page before: close to the next, not in column one."""
+    first = rows[0]
+    is_near = len(rows) > 2 and rows[1].baseline - first.baseline <= 1.2 * _line_distance(rows)
+    return is_near and bool(strips) and first.x0 >= strips[0].x1 and count_columns(first, strips) == 1
 
 
 def _trim_columns(rows: Sequence[Row], first: int, end: int, pitch: float) -> tuple[int, int]:

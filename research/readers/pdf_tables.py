@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from research.readers.pdf_drawings import RuledLine
 from research.readers.pdf_lines import Row, make_row
-from research.readers.pdf_paragraphs import join_line
+from research.readers.pdf_paragraphs import is_stopped, join_line
 from research.readers.pdf_words import Box, Word
 from research.readers.table_layout import Headings, find_headings, is_figure, join_headings
 from research.readers.table_text import marked_headings, row_lines, table_lines
@@ -148,29 +148,43 @@ def _ends_at_rules(rows: Sequence[Row], strips: Sequence[Strip], rules: Iterable
     ]
 
 
+class FormattedTable(NamedTuple):
+    """The lines of a table; `last_row` replaces the last line of the page before, if its row goes on on this page."""
+
+    lines: list[str]
+    last_row: str = ""
+
+
 class TableFormatter:
-    """Formats tables as lines; a table that goes on over a page end keeps its headings."""
+    """Formats tables as lines; a table that goes on over a page end keeps its headings, and a row its cells."""
 
     def __init__(self) -> None:
         self._strips: tuple[Strip, ...] = ()
         self._heading_rows: list[Sequence[str]] = []
+        self._last_row: Sequence[str] = ()
 
-    def format(self, table: TableRegion, *, is_page_start: bool) -> list[str]:
+    def format(self, table: TableRegion, *, is_page_start: bool) -> FormattedTable:
         """Return the lines of a table: what stands above the headings, then `Heading: cell; Heading: cell` a row.
 
         `is_page_start` is True for a table with nothing above it, which may go on with the table before.
         """
         cells, strips, heading_rows = table
         goes_on = is_page_start and self._has_columns(strips)
-        self._strips = strips
+        last_row = self._last_row
+        self._strips, self._last_row = strips, cells[-1]
         if goes_on and self._heading_rows:
             repeated = len(self._heading_rows)
             body = cells[repeated:] if [*map(list, cells[:repeated])] == [*map(list, self._heading_rows)] else cells
-            return [*row_lines(join_headings(self._heading_rows, Headings(1, repeated)), body)]
+            names = join_headings(self._heading_rows, Headings(1, repeated))
+            if body and _row_goes_on(last_row, body[0]):
+                joined = [join_cells(pair) for pair in zip(last_row, body[0], strict=True)]
+                self._last_row = joined if len(body) == 1 else self._last_row
+                return FormattedTable([*row_lines(names, body[1:])], next(row_lines(names, [joined]), ""))
+            return FormattedTable([*row_lines(names, body)])
         headings = marked_headings(cells, heading_rows) if heading_rows else find_headings(cells)
         has_names = headings.height > 0 and len(strips) > 1  # two columns may be names and values
         self._heading_rows = [*cells[headings.first - 1 : headings.last]] if has_names else []
-        return table_lines(cells, heading_rows)
+        return FormattedTable(table_lines(cells, heading_rows))
 
     def end(self) -> None:
         """Note that other text follows, so that the next table is another one."""
@@ -181,3 +195,15 @@ class TableFormatter:
         return len(strips) == len(self._strips) and all(
             min(one.x1, other.x1) > max(one.x0, other.x0) for one, other in zip(strips, self._strips, strict=True)
         )
+
+
+def _row_goes_on(last: Sequence[str], first: Sequence[str]) -> bool:
+    """Return True if the first row on a page is the rest of the last one before it: of one cell, or without capitals."""
+    if len(last) != len(first):
+        return False
+    pairs = [(above, cell) for above, cell in zip(last, first, strict=True) if cell]
+    if len(pairs) >= sum(map(bool, last)) or any(not above or is_figure(cell) for above, cell in pairs):
+        return False
+    if all(cell[0].islower() for _, cell in pairs):
+        return True
+    return len(pairs) == 1 and not first[0] and not is_stopped(pairs[0][0])
