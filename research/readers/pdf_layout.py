@@ -341,9 +341,9 @@ def _add_heading(above: Row, rows: Sequence[Row], strips: Sequence[Strip]) -> li
 
 
 def _is_rest(rows: Sequence[Row], strips: Sequence[Strip]) -> bool:
-    """Return True if the first row is the rest of a cell on the page before: close to the next, not in column one."""
+    """Return True if the first row is the rest of a cell on the page before: near the next, not in column one."""
     first = rows[0]
-    is_near = len(rows) > 2 and rows[1].baseline - first.baseline <= 1.2 * _line_distance(rows)
+    is_near = len(rows) > 2 and rows[1].baseline - first.baseline <= 3 * first.size
     return is_near and bool(strips) and first.x0 >= strips[0].x1 and count_columns(first, strips) == 1
 
 
