@@ -140,6 +140,8 @@ def _read_grid(words: Sequence[Word], grid: _Grid) -> TableRegion | None:
     if not _is_table(words, contents, cell_of, grid):
         return None
     strips = tuple(Strip(x - _TOUCH, x + _TOUCH) for x in grid.xs[1:-1])
+    if len(grid.ys) - 1 <= _FEW_ROWS and any(_holds_columns(build_rows(inside)) for inside in contents.values()):
+        return None
     texts = {cell: join_cells(row.text for row in build_rows(inside)) for cell, inside in contents.items()}
     rows: list[list[Cell]] = []
     sizes = _cell_sizes(cell_of)
@@ -218,3 +220,8 @@ def _holds_rows(lines: Sequence[Row], strips: Sequence[Strip]) -> bool:
     """Return True if cells side by side hold all rows of a table, line by line: each has most of the lines."""
     columns = split_at_strips(lines, strips)
     return len(lines) > 2 and len(columns) > 1 and all(len(c) >= _MIN_LINES * len(lines) for c in columns)
+
+
+def _holds_columns(lines: Sequence[Row]) -> bool:
+    """Return True if a cell holds several columns, which no lines divide."""
+    return len(lines) > 2 and sum(len(line.chunks) > 1 for line in lines) >= _MIN_LINES * len(lines)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 import statistics
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -22,7 +24,7 @@ from research.readers.pdf_tables import (
     TableRegion,
     count_columns,
     find_table_rows,
-    is_close,
+    join_close,
     split_at_strips,
 )
 
@@ -167,6 +169,20 @@ def all_strips(rows: Sequence[Row]) -> list[Strip]:
     return sorted(strips)
 
 
+def _without_empty(rows: Sequence[Row], strips: Sequence[Strip]) -> list[Strip]:
+    """Leave out the narrower strip beside a column with words in one row only, as a part of a centred heading."""
+    kept = [*strips]
+    while len(kept) > 1:
+        middles = [(strip.x0 + strip.x1) / 2 for strip in kept]
+        counts = Counter(n for row in rows for n in {bisect_left(middles, (w.x0 + w.x1) / 2) for w in row.words})
+        index = next((index for index in range(len(kept) + 1) if counts[index] < 2), None)
+        if index is None or len(rows) < _MIN_TABLE_ROWS:
+            break
+        beside = kept[max(0, index - 1) : index + 1]
+        kept.remove(min(beside, key=lambda strip: strip.x1 - strip.x0))
+    return kept
+
+
 # Columns or table
 
 
@@ -211,7 +227,7 @@ def _classify(rows: Sequence[Row], gutter: _Gutter, rules: Sequence[RuledLine], 
     elif (first, end) != (gutter.first, gutter.end):
         columns = text_columns(rows, gutter, gutter.first, gutter.end, is_known=is_known)
     first, end = gutter.first, gutter.end
-    strips = all_strips(rows[first:end])
+    strips = _without_empty(rows[first:end], all_strips(rows[first:end]))
     if columns and not (len(crossing) > 1 and _count_inside(rows[first:end], crossing) > 1):
         pitch = min(_line_distance(part) for part in split_at_strips(rows[first:end], strips))
         if not _rows_are_apart(rows[first:end], strips, pitch):
@@ -275,24 +291,13 @@ def _is_table(rows: Sequence[Row], first: int, end: int, strips: list[Strip], *,
     if not has_rules and (len(part) < _MIN_TABLE_ROWS or goes_on or not _is_set_off(rows, first, end)):
         return False
     baselines = [{row.baseline for row in column} for column in columns]
-    lines = _join_close(part)
+    lines = join_close(part)
     if 5 * sum(count_columns(line, strips) > 1 for line in lines) >= 2 * len(lines):
         return True
     pitch = min(_line_distance(column) for column in columns)
     sparse = [index for index, column in enumerate(columns) if len(column) > 1 and _density(column, pitch) < 0.6]
     beside = [baseline in set().union(*baselines[:i], *baselines[i + 1 :]) for i in sparse for baseline in baselines[i]]
     return bool(sparse) and 5 * sum(beside) >= 4 * len(beside)
-
-
-def _join_close(rows: Sequence[Row]) -> list[Row]:
-    """Join rows that are too close to be lines of one column."""
-    groups: list[list[Row]] = []
-    for row in rows:
-        if groups and is_close(groups[-1][-1], row):
-            groups[-1].append(row)
-        else:
-            groups.append([row])
-    return [group[0] if len(group) == 1 else make_row(w for row in group for w in row.words) for group in groups]
 
 
 def is_list(rows: Sequence[Row]) -> bool:

@@ -23,6 +23,7 @@ from research.readers.pdf_tables import (
     count_columns,
     find_table_rows,
     join_cells,
+    join_close,
     split_at_strips,
 )
 from research.readers.pdf_words import Box, Word
@@ -32,7 +33,9 @@ _PLACEHOLDER_LENGTH = 30  # as of a line of running text
 _SAME_WIDTH = 2.5  # points between the ends of the lines of a table
 _MIN_RULE_WIDTH = 50  # points
 _MAX_RULES = 300  # of a page
-_MAX_HEADING_LINES = 4
+_MAX_HEADING_LINES = 6
+_MAX_ABOVE = 8  # rows of a table above its lines
+_MAX_ROW_DISTANCE = 2.5  # in font sizes, of rows outside
 _MIN_STRIP, _MIN_NARROW_STRIP = 0.5, 0.3  # in font sizes; narrow ones between columns that all have headings
 _NARROW_ROWS = 5  # from which on a narrow strip is no chance
 _MAX_CROSSING = 0.1  # of the rows of a table, whose words may stand in a strip
@@ -119,9 +122,35 @@ def _tables_between_rules(rows: Sequence[Row], ruled: Sequence[RuledLine]) -> It
             if (part := [*_rows_between(rows, upper, lower)])
         ]
         for run in _runs(parts):
-            box = (first.x0, run[0][0], first.x1, run[-1][1])
-            if region := _read_table([part for _, _, part in run]):
-                yield PlacedTable(box, region)
+            if table := _place_table(rows, (first.x0, run[0][0], first.x1, run[-1][1]), [part for _, _, part in run]):
+                yield table
+
+
+def _place_table(rows: Sequence[Row], box: Box, parts: list[list[Row]]) -> PlacedTable | None:
+    """Return the table of these parts, with the rows above and below that have no line outside."""
+    strips = _strips_of(parts)
+    x0, y0, x1, y1 = box
+    around = [*_rows_between(rows, RuledLine(x0, x1, float("-inf")), RuledLine(x0, x1, float("inf")))]
+    above = _rows_beside([row for row in around if row.baseline < y0][: -_MAX_ABOVE - 1 : -1], parts[0][0], strips)[::-1]
+    below = _rows_beside([row for row in around if row.baseline - row.size / 2 > y1], parts[-1][-1], strips)
+    parts = [*([above] if above else []), *parts, *([below] if below else [])]
+    y0 = min([y0, *(row.baseline - row.size for row in above)])
+    y1 = max([y1, *(row.baseline + row.size / 2 for row in below)])
+    region = _read_table(parts)
+    return PlacedTable((x0, y0, x1, y1), region) if region else None
+
+
+def _rows_beside(rows: Sequence[Row], edge: Row, strips: Sequence[Strip]) -> list[Row]:
+    """Return the rows of a table beside its outermost lines: without a large gap, of several columns."""
+    beside: list[Row] = []
+    for row in rows:
+        last = beside[-1] if beside else edge
+        is_part = len(row.chunks) > 1 or (bool(beside) and abs(row.baseline - last.baseline) < 0.9 * row.size)
+        is_near = abs(row.baseline - last.baseline) < _MAX_ROW_DISTANCE * row.size
+        if not is_part or not is_near or any(_crosses(row, strip) for strip in strips):
+            break
+        beside.append(row)
+    return beside if len(strips) > 1 else []
 
 
 def is_inside(word: Word, box: Box) -> bool:
@@ -162,7 +191,8 @@ def _runs(parts: Sequence[tuple[float, float, list[Row]]]) -> Iterator[list[tupl
 
 def _is_tabular(rows: Sequence[Row]) -> bool:
     """Return True if half of the rows have several chunks, and no two columns are running text."""
-    if 2 * sum(len(row.chunks) > 1 for row in rows) < len(rows):
+    lines = join_close(rows)
+    if 2 * sum(len(line.chunks) > 1 for line in lines) < len(lines):
         return False
     if len(rows) < _PROSE_ROWS:
         return True
@@ -170,21 +200,36 @@ def _is_tabular(rows: Sequence[Row]) -> bool:
     return gutter is None or text_columns(rows, gutter, 0, len(rows), is_known=False) is None
 
 
+def _heading_of(parts: Sequence[list[Row]]) -> list[Row]:
+    """Return the lines of the headings if they are the first part, close to each other."""
+    lines = parts[0]
+    distances = [after.baseline - before.baseline for before, after in pairwise(lines)]
+    is_even = max(distances, default=0.0) <= 1.25 * min((d for d in distances if d > 0.9 * lines[0].size), default=999.0)
+    return lines if len(parts) > 1 and len(lines) <= _MAX_HEADING_LINES and is_even else []
+
+
+def _strips_of(parts: Sequence[list[Row]]) -> list[Strip]:
+    rows = [*chain.from_iterable(parts)]
+    heading = _heading_of(parts)
+    body = rows[len(heading) :]
+    return _find_strips(body if len(body) > 2 else rows, heading or rows[:1])
+
+
 def _read_table(parts: Sequence[list[Row]]) -> TableRegion | None:
     """Return the table of these parts between lines, None if they have no columns."""
     rows = [*chain.from_iterable(parts)]
     if len(rows) < (2 if len(parts) > 1 else 3):
         return None
-    heading = parts[0] if len(parts) > 1 and len(parts[0]) <= _MAX_HEADING_LINES else []
+    heading, strips = _heading_of(parts), _strips_of(parts)
     body = rows[len(heading) :]
-    strips = _find_strips(body if len(body) > 2 else rows, heading or rows[:1])
-    aligned = sum(count_columns(row, strips) > 1 for row in rows)
-    if not strips or 2 * aligned < len(rows) or (len(strips) == 1 and is_list(split_at_strips(rows, strips)[0])):
+    lines = join_close(rows)
+    aligned = sum(count_columns(line, strips) > 1 for line in lines)
+    if not strips or 2 * aligned < len(lines) or (len(strips) == 1 and is_list(split_at_strips(rows, strips)[0])):
         return None
     cells: list[list[str]] = []
     if heading and len(heading) > 1 and not any(_crosses(row, strip) for row in heading for strip in strips):
-        lines = [find_table_rows([row], strips, ())[0] for row in heading]
-        cells.append([join_cells(column) for column in zip(*lines, strict=True)])
+        heading_cells = [find_table_rows([row], strips, ())[0] for row in heading]
+        cells.append([join_cells(column) for column in zip(*heading_cells, strict=True)])
     elif heading:
         body = rows
     if len(parts) > 2:
@@ -240,14 +285,17 @@ def _with_headings(strips: Sequence[Strip], heading: Sequence[Row], size: float,
     return kept
 
 
-def _clear_part(strip: Strip, rows: Iterable[Row]) -> Strip | None:
-    """Return the widest part of a strip without words of these rows, if there is one."""
-    gaps: list[Strip] = []
-    start = strip.x0
-    for word in sorted((word for row in rows for word in row.words), key=lambda word: word.x0):
-        if word.x1 > start and word.x0 < strip.x1:
-            gaps.append(Strip(start, word.x0))
-            start = max(start, word.x1)
-    gaps.append(Strip(start, strip.x1))
-    widest = max(gaps, key=lambda gap: gap.x1 - gap.x0)
-    return widest if widest.x1 - widest.x0 > 1 else None
+def _clear_part(strip: Strip, rows: Sequence[Row]) -> Strip | None:
+    """Return the widest part of a strip without chunks of these rows, or else without words, if there is one."""
+    for pieces in ([chunk for row in rows for chunk in row.chunks], [word for row in rows for word in row.words]):
+        gaps: list[Strip] = []
+        start = strip.x0
+        for x0, x1 in sorted((piece.x0, piece.x1) for piece in pieces):
+            if x1 > start and x0 < strip.x1:
+                gaps.append(Strip(start, x0))
+                start = max(start, x1)
+        gaps.append(Strip(start, strip.x1))
+        widest = max(gaps, key=lambda gap: gap.x1 - gap.x0)
+        if widest.x1 - widest.x0 > 1:
+            return widest
+    return None

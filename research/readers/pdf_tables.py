@@ -14,6 +14,7 @@ from research.readers.pdf_words import Box, Word
 from research.readers.table_layout import Headings, find_headings, is_figure, join_headings
 from research.readers.table_text import marked_headings, row_lines, table_lines
 
+_MIN_SHIFT = 50  # points between columns of a page
 _CLOSE = 0.9  # of the font size
 _ROW_GAP = 1.25  # of the distance of lines in a cell, from which on a gap divides rows
 
@@ -75,6 +76,17 @@ def find_table_rows(rows: Sequence[Row], strips: Sequence[Strip], rules: Iterabl
     return [[join_cells(column) for column in zip(*(lines[index] for index in part), strict=True)] for part in parts]
 
 
+def join_close(rows: Sequence[Row]) -> list[Row]:
+    """Join rows that are too close to be lines of one column."""
+    groups: list[list[Row]] = []
+    for row in rows:
+        if groups and is_close(groups[-1][-1], row):
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    return [group[0] if len(group) == 1 else make_row(w for row in group for w in row.words) for group in groups]
+
+
 def is_close(upper: Row, lower: Row) -> bool:
     """Return True if two lines are too close to be lines of one column, as where cells are centred in their rows."""
     return lower.baseline - upper.baseline < _CLOSE * min(upper.size, lower.size)
@@ -125,18 +137,16 @@ def _row_starts(lines: Sequence[Sequence[str]]) -> list[bool]:
 
 
 def _is_wrapped(lines: Sequence[Sequence[str]], apart: Sequence[bool]) -> bool:
-    """Return True if gaps below the headings divide rows: many lines that follow without a gap have fewer cells."""
-    if not any(apart[1:]):
-        return False
-    count, shorter, close = 0, 0, 0
+    """Return True if gaps below the headings divide rows: many lines of a row have fewer cells than another of it."""
+    parts: list[list[int]] = [[sum(map(bool, lines[0]))]]
     for line, gap in zip(lines[1:], apart, strict=True):
-        cells = sum(map(bool, line))
         if gap:
-            count = cells
-        elif count:
-            close += 1
-            shorter += cells < count
-    return 10 * shorter > 3 * close
+            parts.append([])
+        parts[-1].append(sum(map(bool, line)))
+    rows = parts[1:]
+    close = sum(len(part) - 1 for part in rows)
+    shorter = sum(count < max(part) for part in rows for count in part)
+    return any(apart[1:]) and 10 * shorter > 3 * close
 
 
 def _ends_at_rules(rows: Sequence[Row], strips: Sequence[Strip], rules: Iterable[RuledLine]) -> list[bool]:
@@ -169,7 +179,7 @@ class TableFormatter:
         `is_page_start` is True for a table with nothing above it, which may go on with the table before.
         """
         cells, strips, heading_rows = table
-        goes_on = is_page_start and self._has_columns(strips)
+        goes_on = self._has_columns(strips, is_page_start=is_page_start)
         last_row = self._last_row
         self._strips, self._last_row = strips, cells[-1]
         if goes_on and self._heading_rows:
@@ -190,10 +200,18 @@ class TableFormatter:
         """Note that other text follows, so that the next table is another one."""
         self._strips = ()
 
-    def _has_columns(self, strips: tuple[Strip, ...]) -> bool:
-        """Return True if the last table has columns at the same places."""
-        return len(strips) == len(self._strips) and all(
-            min(one.x1, other.x1) > max(one.x0, other.x0) for one, other in zip(strips, self._strips, strict=True)
+    def _has_columns(self, strips: tuple[Strip, ...], *, is_page_start: bool) -> bool:
+        """Return True if the last table has columns at the same places, perhaps all moved to another column or page."""
+        if not strips or len(strips) != len(self._strips):
+            return False
+        shift = strips[0].x0 - self._strips[0].x0
+        return any(
+            all(
+                min(one.x1, other.x1 + by) > max(one.x0, other.x0 + by)
+                for one, other in zip(strips, self._strips, strict=True)
+            )
+            for by, may_go_on in ((0.0, is_page_start), (shift, is_page_start or abs(shift) > _MIN_SHIFT))
+            if may_go_on
         )
 
 
