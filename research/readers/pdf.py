@@ -25,8 +25,8 @@ from research.readers.drafts import (
     too_long_error,
 )
 from research.readers.office_files import usable_title
-from research.readers.pdf_hyphens import HyphenResolver
 from research.readers.pdf_drawings import DrawnLines, read_drawn_lines
+from research.readers.pdf_hyphens import HyphenResolver
 from research.readers.pdf_layout import TextRegion, split_page
 from research.readers.pdf_lines import Row, build_rows, upright_words
 from research.readers.pdf_margins import NEIGHBOURS, without_running_rows
@@ -42,7 +42,8 @@ MAX_PAGES = 2_000
 _MAX_REMARK = 40  # characters of a line that says that a table goes on
 _PICTURE_DEPTH = 5  # of forms within forms
 _CONTINUED = re.compile(
-    r"^\W*(?:table\s*[\d.]+\W*)?(?:table\s+)?cont(?:inued|inues|\.|'d)|^\W*[续續接](?:上|下|前|后|後)?[页頁表]|[(（][续續][)）]$", re.I
+    r"^\W*(?:table\s*[\d.]+\W*)?(?:table\s+)?cont(?:inued|inues|\.|'d)|^\W*[续續接](?:上|下|前|后|後)?[页頁表]|[(（][续續][)）]$",
+    re.I,
 )  # beside a table that goes on over a page end
 
 logging.getLogger("pypdfium2").setLevel(logging.CRITICAL + 1)  # it warns of chapters with sections

@@ -18,12 +18,13 @@ from research.readers.pdf_paragraphs import LINE_HYPHEN
 _BROKEN = re.compile(rf"([^\W\d_]+){LINE_HYPHEN}([^\W\d_]+)")
 _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*")
 _MIN_PART = 4  # letters of each part of a compound, to be told from a syllable, unless the first is one of these
-_SHORT_WORDS = frozenset(
-    "act add age aid aim air all arm art bad bar bed big box bus buy car cut day dog dry ear egg end eye fan far fat "
-    "few fit fly fog fox gap gas gun hat hot ice ill ink jet job key lab law leg low man map mid mix mud net new nut "
-    "off oil old one out own pay pen pig pot raw red rib rig row run sea set shy sky sub sun tax tea ten tie tin tip "
-    "top toy two use van war wax way web wet win zip".split()
-)
+_SHORT_WORDS_TEXT = """
+act add age aid aim air all arm art bad bar bed big box bus buy car cut day dog dry ear egg end eye fan far fat few fit
+fly fog fox gap gas gun hat hot ice ill ink jet job key lab law leg low man map mid mix mud net new nut off oil old one
+out own pay pen pig pot raw red rib rig row run sea set shy sky sub sun tax tea ten tie tin tip top toy two use van war
+wax way web wet win zip
+"""
+_SHORT_WORDS = frozenset(_SHORT_WORDS_TEXT.split())
 # First parts that are hyphenated in nearly all compounds, and those that also begin other words as a syllable.
 _HYPHENATED = frozenset({"cross", "half", "high", "long", "quasi", "self", "semi", "short", "well"})
 _HYPHENATED_BEFORE_WORDS = frozenset({"all", "ex", "low", "mid"})

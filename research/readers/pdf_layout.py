@@ -16,9 +16,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from research.readers.pdf_lines import Row, make_row
-from research.readers.pdf_paragraphs import CAPTION
 from research.readers.pdf_drawings import RuledLine
+from research.readers.pdf_lines import Row
+from research.readers.pdf_paragraphs import CAPTION
 from research.readers.pdf_tables import (
     Strip,
     TableRegion,

@@ -35,7 +35,7 @@ _MIN_RULE_WIDTH = 50  # points
 _MAX_RULES = 300  # of a page
 _MAX_HEADING_LINES = 6
 _MAX_ABOVE = 8  # rows of a table above its lines
-_MAX_ROW_DISTANCE = 2.5  # in font sizes, of rows outside
+_MAX_ROW_DISTANCE, _MAX_LINE_DISTANCE = 2.5, 1.4  # in font sizes, of rows outside and of lines of their cells
 _MIN_STRIP, _MIN_NARROW_STRIP = 0.5, 0.3  # in font sizes; narrow ones between columns that all have headings
 _NARROW_ROWS = 5  # from which on a narrow strip is no chance
 _MAX_CROSSING = 0.1  # of the rows of a table, whose words may stand in a strip
@@ -107,13 +107,13 @@ def insert_tables(
 
 def _tables_between_rules(rows: Sequence[Row], ruled: Sequence[RuledLine]) -> Iterator[PlacedTable]:
     """Yield the tables between horizontal lines that begin and end at the same places."""
-    left = sorted((rule for rule in ruled if rule.x1 - rule.x0 >= _MIN_RULE_WIDTH), key=lambda rule: rule.y)[:_MAX_RULES]
+    left = sorted((rule for rule in ruled if rule.x1 - rule.x0 >= _MIN_RULE_WIDTH), key=lambda rule: rule.y)[
+        :_MAX_RULES
+    ]
     while left:
         first = left[0]
         same = [
-            rule
-            for rule in left
-            if abs(rule.x0 - first.x0) < _SAME_WIDTH and abs(rule.x1 - first.x1) < _SAME_WIDTH
+            rule for rule in left if abs(rule.x0 - first.x0) < _SAME_WIDTH and abs(rule.x1 - first.x1) < _SAME_WIDTH
         ]
         left = [rule for rule in left if rule not in same]
         parts = [
@@ -131,7 +131,9 @@ def _place_table(rows: Sequence[Row], box: Box, parts: list[list[Row]]) -> Place
     strips = _strips_of(parts)
     x0, y0, x1, y1 = box
     around = [*_rows_between(rows, RuledLine(x0, x1, float("-inf")), RuledLine(x0, x1, float("inf")))]
-    above = _rows_beside([row for row in around if row.baseline < y0][: -_MAX_ABOVE - 1 : -1], parts[0][0], strips)[::-1]
+    above = _rows_beside([row for row in around if row.baseline < y0][: -_MAX_ABOVE - 1 : -1], parts[0][0], strips)[
+        ::-1
+    ]
     below = _rows_beside([row for row in around if row.baseline - row.size / 2 > y1], parts[-1][-1], strips)
     parts = [*([above] if above else []), *parts, *([below] if below else [])]
     y0 = min([y0, *(row.baseline - row.size for row in above)])
@@ -145,8 +147,9 @@ def _rows_beside(rows: Sequence[Row], edge: Row, strips: Sequence[Strip]) -> lis
     beside: list[Row] = []
     for row in rows:
         last = beside[-1] if beside else edge
-        is_part = len(row.chunks) > 1 or (bool(beside) and abs(row.baseline - last.baseline) < 0.9 * row.size)
-        is_near = abs(row.baseline - last.baseline) < _MAX_ROW_DISTANCE * row.size
+        distance = abs(row.baseline - last.baseline)
+        is_part = len(row.chunks) > 1 or (bool(beside) and distance < _MAX_LINE_DISTANCE * row.size)
+        is_near = distance < _MAX_ROW_DISTANCE * row.size
         if not is_part or not is_near or any(_crosses(row, strip) for strip in strips):
             break
         beside.append(row)
@@ -204,7 +207,9 @@ def _heading_of(parts: Sequence[list[Row]]) -> list[Row]:
     """Return the lines of the headings if they are the first part, close to each other."""
     lines = parts[0]
     distances = [after.baseline - before.baseline for before, after in pairwise(lines)]
-    is_even = max(distances, default=0.0) <= 1.25 * min((d for d in distances if d > 0.9 * lines[0].size), default=999.0)
+    is_even = max(distances, default=0.0) <= 1.25 * min(
+        (d for d in distances if d > 0.9 * lines[0].size), default=999.0
+    )
     return lines if len(parts) > 1 and len(lines) <= _MAX_HEADING_LINES and is_even else []
 
 
@@ -234,7 +239,9 @@ def _read_table(parts: Sequence[list[Row]]) -> TableRegion | None:
         body = rows
     if len(parts) > 2:
         top = 0 if body is rows else 1
-        ends = [RuledLine(float("-inf"), float("inf"), part[0].baseline - 0.5 * part[0].size) for part in parts[top + 1 :]]
+        ends = [
+            RuledLine(float("-inf"), float("inf"), part[0].baseline - 0.5 * part[0].size) for part in parts[top + 1 :]
+        ]
     else:
         ends = []
     cells += find_table_rows(body, strips, ends)
@@ -249,9 +256,8 @@ def _find_strips(rows: Sequence[Row], heading: Sequence[Row]) -> list[Strip]:
     """Return the strips between columns, which (nearly) no word of rows with several chunks stands in."""
     several = [row for row in rows if len(row.chunks) > 1] or [*rows]
     size = statistics.median(row.size for row in several)
-    events = sorted(
-        event for row in several for word in row.words for event in ((word.x0, 1), (word.x1, -1))
-    )
+    pieces = [piece for row in several for piece in (row.words if len(several) > 2 else row.chunks)]
+    events = sorted(event for piece in pieces for event in ((piece.x0, 1), (piece.x1, -1)))
     limit = _MAX_CROSSING * len(several)
     strips: list[Strip] = []
     depth, last, start = 0, 0.0, None

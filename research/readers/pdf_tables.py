@@ -220,7 +220,9 @@ def _row_goes_on(last: Sequence[str], first: Sequence[str]) -> bool:
     if len(last) != len(first):
         return False
     pairs = [(above, cell) for above, cell in zip(last, first, strict=True) if cell]
-    if len(pairs) >= sum(map(bool, last)) or any(not above or (is_figure(above) and is_figure(cell)) for above, cell in pairs):
+    if len(pairs) >= sum(map(bool, last)) or any(
+        not above or (is_figure(above) and is_figure(cell)) for above, cell in pairs
+    ):
         return False
     if all(cell[0].islower() for _, cell in pairs):
         return True

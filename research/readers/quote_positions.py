@@ -102,11 +102,11 @@ def find_quote(quote: str, page: FoldedText, context: str = "") -> tuple[QuoteMa
     if at < 0 and (row := _find_row(quote[:MAX_QUOTE_CHARS], page.text)):
         match, at, length = row
         return match, [*page.indexes[at : at + length]]
-    if at < 0 and (lines := [line for line in quote[:MAX_QUOTE_CHARS].split("\n") if line.strip()])[1:]:
-        if any(_find_row(line, page.text) for line in lines):
-            results = [find_quote(line, page, context) for line in lines]
-            found = {match for match, _ in results}
-            return ("whole" if found == {"whole"} else "part"), [index for _, indexes in results for index in indexes]
+    lines = [line for line in quote[:MAX_QUOTE_CHARS].split("\n") if line.strip()] if at < 0 else []
+    if len(lines) > 1 and any(_find_row(line, page.text) for line in lines):
+        results = [find_quote(line, page, context) for line in lines]
+        is_whole = all(match == "whole" for match, _ in results)
+        return ("whole" if is_whole else "part"), [index for _, indexes in results for index in indexes]
     pieces = [_Piece(0, at, len(folded))] if at >= 0 else _find_pieces(folded, page.text)
     characters = [
         page.indexes[index] for piece in pieces for index in range(piece.page_at, piece.page_at + piece.length)
