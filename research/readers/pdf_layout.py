@@ -37,6 +37,7 @@ _PROSE_FILL = 0.55  # of the column's width that a usual line takes
 _HEADING_RATIO = 1.08  # of the font size of a heading across columns to that of the text
 _HEADING_HOLE = 2.0  # line distances without text in the other columns, where the heading is
 _SEPARATING_GAP = 3.5  # line distances without any text, as where a figure spans the columns
+_MAX_REST = 3  # lines of a cell that goes on from the page before
 _MAX_DEPTH = 12
 _KNOWN_GUTTERS = 3
 _MARKER = re.compile(r"[\[(（]?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4}|[一二三四五六七八九十]{1,2})[\])）.:、]*|[^\w\s]{1,2}")
@@ -233,7 +234,7 @@ def _classify(rows: Sequence[Row], gutter: _Gutter, rules: Sequence[RuledLine], 
         if not _rows_are_apart(rows[first:end], strips, pitch):
             return columns
     first, end = _trim_table(rows, first, end, strips)
-    while first and (wider := _add_heading(rows[first - 1], rows[first:end], strips)):
+    while 0 < first < end and (wider := _add_heading(rows[first - 1], rows[first:end], strips)):
         first, strips = first - 1, wider
     part = rows[first:end]
     if _is_table(rows, first, end, strips, has_rules=_count_inside(part, crossing) > 0):
@@ -325,8 +326,11 @@ def _is_set_off(rows: Sequence[Row], first: int, end: int) -> bool:
 
 def _trim_table(rows: Sequence[Row], first: int, end: int, strips: list[Strip]) -> tuple[int, int]:
     """Leave out rows above and below a table that fill one column only, as captions do."""
-    while first < end and len(rows[first].chunks) < 2 and not (first == 0 and _is_rest(rows, strips)):
+    start = first
+    while first < end and len(rows[first].chunks) < 2:
         first += 1
+    if start == 0 and first < end and _is_rest(rows[: first + 1], strips):
+        first = 0
     pitch = _line_distance(rows[first:end])
     while end - first > 1 and len(rows[end - 1].chunks) < 2 and _is_below(rows, end, strips, pitch):
         end -= 1
@@ -346,10 +350,15 @@ def _add_heading(above: Row, rows: Sequence[Row], strips: Sequence[Strip]) -> li
 
 
 def _is_rest(rows: Sequence[Row], strips: Sequence[Strip]) -> bool:
-    """Return True if the first row is the rest of a cell on the page before: near the next, not in column one."""
-    first = rows[0]
-    is_near = len(rows) > 2 and rows[1].baseline - first.baseline <= 3 * first.size
-    return is_near and bool(strips) and first.x0 >= strips[0].x1 and count_columns(first, strips) == 1
+    """Return True if the rows but the last are the rest of a cell on the page before: few, not in column one."""
+    *rest, row = rows
+    return 0 < len(rest) <= _MAX_REST and all(
+        other.x0 >= strips[0].x1
+        and count_columns(other, strips) == 1
+        and abs(other.size - row.size) < 0.5
+        and after.baseline - other.baseline <= 3 * row.size
+        for other, after in pairwise(rows)
+    )
 
 
 def _trim_columns(rows: Sequence[Row], first: int, end: int, pitch: float) -> tuple[int, int]:

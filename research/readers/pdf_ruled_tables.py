@@ -39,6 +39,7 @@ _MAX_ROW_DISTANCE, _MAX_LINE_DISTANCE = 2.5, 1.4  # in font sizes, of rows outsi
 _MIN_STRIP, _MIN_NARROW_STRIP = 0.5, 0.3  # in font sizes; narrow ones between columns that all have headings
 _NARROW_ROWS = 5  # from which on a narrow strip is no chance
 _MAX_CROSSING = 0.1  # of the rows of a table, whose words may stand in a strip
+_MAX_ACROSS = 0.2  # of the rows of a table, which are not divided by its columns
 _PROSE_ROWS = 8  # between two lines, which may be columns of running text
 
 
@@ -229,7 +230,15 @@ def _read_table(parts: Sequence[list[Row]]) -> TableRegion | None:
     body = rows[len(heading) :]
     lines = join_close(rows)
     aligned = sum(count_columns(line, strips) > 1 for line in lines)
-    if not strips or 2 * aligned < len(lines) or (len(strips) == 1 and is_list(split_at_strips(rows, strips)[0])):
+    wide = [strip for strip in strips if strip.x1 - strip.x0 >= _MIN_STRIP * rows[0].size]
+    across = sum(any(c.x0 < strip.x0 and c.x1 > strip.x1 for strip in wide for c in row.chunks) for row in rows)
+    if across > _MAX_ACROSS * len(rows):
+        return None
+    if (
+        not strips
+        or (2 if len(parts) > 1 else 1.25) * aligned < len(lines)
+        or (len(strips) == 1 and is_list(split_at_strips(rows, strips)[0]))
+    ):
         return None
     cells: list[list[str]] = []
     if heading and len(heading) > 1 and not any(_crosses(row, strip) for row in heading for strip in strips):
@@ -254,7 +263,7 @@ def _crosses(row: Row, strip: Strip) -> bool:
 
 def _find_strips(rows: Sequence[Row], heading: Sequence[Row]) -> list[Strip]:
     """Return the strips between columns, which (nearly) no word of rows with several chunks stands in."""
-    several = [row for row in rows if len(row.chunks) > 1] or [*rows]
+    several = [row for row in join_close(rows) if len(row.chunks) > 1] or [*rows]
     size = statistics.median(row.size for row in several)
     pieces = [piece for row in several for piece in (row.words if len(several) > 2 else row.chunks)]
     events = sorted(event for piece in pieces for event in ((piece.x0, 1), (piece.x1, -1)))
