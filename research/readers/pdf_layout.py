@@ -229,7 +229,7 @@ def _classify(rows: Sequence[Row], gutter: _Gutter, rules: Sequence[RuledLine], 
         columns = text_columns(rows, gutter, gutter.first, gutter.end, is_known=is_known)
     first, end = gutter.first, gutter.end
     strips = _without_empty(rows[first:end], all_strips(rows[first:end]))
-    if columns and not (len(crossing) > 1 and _count_inside(rows[first:end], crossing) > 1):
+    if columns and not (len(crossing) > 1 and any(_is_between(rows[first:end], rule) for rule in crossing)):
         pitch = min(_line_distance(part) for part in split_at_strips(rows[first:end], strips))
         if not _rows_are_apart(rows[first:end], strips, pitch):
             return columns
@@ -261,6 +261,11 @@ def _count_inside(rows: Sequence[Row], rules: Sequence[RuledLine]) -> int:
     """Return the number of ruled lines between rows, or right above or below them."""
     margin = 1.5 * rows[0].size if rows else 0.0
     return len({round(rule.y) for rule in rules if rows and rows[0].y0 - margin < rule.y < rows[-1].y1 + margin})
+
+
+def _is_between(rows: Sequence[Row], rule: RuledLine) -> bool:
+    """Return True if a ruled line has rows above and below it, as those of a frame have not."""
+    return rows[0].baseline < rule.y < rows[-1].baseline - rows[-1].size
 
 
 def text_columns(rows: Sequence[Row], gutter: _Gutter, first: int, end: int, *, is_known: bool) -> _Split | None:

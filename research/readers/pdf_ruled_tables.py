@@ -40,7 +40,7 @@ _MIN_STRIP, _MIN_NARROW_STRIP = 0.5, 0.3  # in font sizes; narrow ones between c
 _NARROW_ROWS = 5  # from which on a narrow strip is no chance
 _MAX_CROSSING = 0.1  # of the rows of a table, whose words may stand in a strip
 _MAX_ACROSS = 0.2  # of the rows of a table, which are not divided by its columns
-_PROSE_ROWS = 8  # between two lines, which may be columns of running text
+_PROSE_ROWS = 5  # between two lines, which may be columns of running text
 
 
 def take_tables(rows: Sequence[Row], lines: DrawnLines) -> tuple[list[Row], list[TableRegion]]:
