@@ -55,6 +55,7 @@ _LAYOUT_KEYS = {
     "merged_numbers": "loaded.merged_numbers",
     "unknown_details": "loaded.unknown_details",
     "serial_days": "loaded.serial_days",
+    "parentheses": "loaded.parentheses",
 }
 # Notes on how a file is laid out, which matter to no figure.
 LAYOUT_NOTES = frozenset(

@@ -32,6 +32,8 @@ MISSING_WORDS = EXCEL_ERRORS | frozenset(
     (
         "n/a", "n.a.", "n.a", "na", "null", "none", "nan", "nil", "nat", "<na>", "\\n", "-", "–", "—", "--", "——", "－", "---",
         "...", "…", "..", "……", ".", ":", "?", "/", "无", "暂无", "不详", "未知", "空", "缺失", "不适用", "无数据", "k.a.",
+        "k. a.", "x", "*", "**", "***", "nd", "n.d.", "(d)", "(z)", "(s)", "(x)", "(n)", "(na)", "−", "―", "─", "‐", "ー",
+        "无资料", "無", "暫無", "不詳", "不適用", "沒有", "なし", "該当なし", "不明", "秘匿", "미상", "없음", "해당없음",
     )
 )  # fmt: skip
 _IDENTIFIER_HEADING = re.compile(
@@ -54,6 +56,14 @@ _PLAIN: dict[ValueKind, re.Pattern[str]] = {
 _YEAR_MONTH = re.compile(r"(?:19|20)[0-9]{2}\.(?:0?[1-9]|1[0-2])")  # as a number, October would equal January
 _CODE_WITH_E = re.compile(r"[0-9]+E[0-9]+")  # programs write numbers with a sign or a point: 1E+05
 _PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]+)?")
+_INTEGER_LINE = r"-?(?:0|[1-9][0-9]{0,14})"
+_ORDINARY: dict[tuple[ValueKind, DecimalMark], re.Pattern[str]] = {  # lines of numbers that need no care
+    (kind, mark): re.compile(rf"{line}(?:\n{line})*+")
+    for kind in ("integer", "number")
+    for mark in (".", ",")
+    for line in (_INTEGER_LINE + (rf"(?:[{mark}][0-9]+)?" if kind == "number" else ""),)
+}  # type: ignore[misc, unused-ignore]
+_MAX_KNOWN_VALUES = 50_000  # of a column
 _THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,4}(?:\.[0-9]+)?")
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TRUTH = {"true": True, "false": False, "yes": True, "no": False, "是": True, "否": False}
@@ -230,6 +240,8 @@ def _detect_number(values: Sequence[str], hints: StyleHints, heading: str) -> Co
         return ColumnFormat(reason="names")
     if _IDENTIFIER_HEADING.search(heading) or all(n.has_plus and len(n.digits) > 7 for n in numbers):
         return ColumnFormat(reason="names")
+    if number_formats.are_arrows(plain):
+        return ColumnFormat(reason="other values", example=plain[0])
     if reason := _find_unit_doubt(numbers, heading):
         return ColumnFormat(reason=reason)
     return _read_marks(plain, numbers, hints, has_exponents=bool(exponents))
@@ -261,6 +273,10 @@ def _read_marks(
     if len(marks) > 1 and number_formats.has_marks(written):
         if len(hints.decimal_marks) == 1:
             mark = "," if "," in hints.decimal_marks else "."
+        elif not any("." in text for text in written) and (
+            number_formats.uses_points(numbers[0].unit) or (typed and not any("." in text for text in typed))
+        ):
+            mark = "."  # amounts in yen, or texts such as (1,204) beside cells that hold whole numbers
         elif hints.decimal_marks or hints.delimiter == ";":
             return ColumnFormat(reason="thousands or decimals")
         else:
@@ -332,6 +348,35 @@ def _convert_number(text: str, form: ColumnFormat) -> str | None:
     if plain is None or (form.kind == "integer" and "." in plain):
         return None
     return plain
+
+
+class ColumnConverter:
+    """Converts many values of a column at once, with the results of `convert`."""
+
+    def __init__(self, form: ColumnFormat) -> None:
+        self._form = form
+        self._known: dict[str, str | None] = {}
+        self._ordinary = _ORDINARY.get((form.kind, form.decimal_mark)) if not form.unit else None
+
+    def convert(self, values: Sequence[str]) -> Sequence[str | None]:
+        """Return the converted values, in their order."""
+        if self._form.kind == "text":
+            return values
+        types = set(map(type, values))
+        if self._ordinary and (types == {str} or (types == {NumberCell} and self._form.decimal_mark == ".")):
+            joined = "\n".join(values)
+            if self._ordinary.fullmatch(joined):
+                converted = joined.replace(",", ".").split("\n")
+                if len(converted) == len(values):
+                    return converted
+        if types != {str}:  # the same text may be a number or a text in a cell
+            return [convert(value, self._form) for value in values]
+        if len(self._known) > _MAX_KNOWN_VALUES:
+            self._known.clear()
+        known = self._known
+        for value in set(values).difference(known):
+            known[value] = convert(value, self._form)
+        return list(map(known.__getitem__, values))
 
 
 def is_date_heading(heading: str) -> bool:

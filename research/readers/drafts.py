@@ -125,6 +125,9 @@ def clean_lines(text: str) -> str:
 
 
 def one_line(text: str, max_characters: int = 200) -> str:
+    """Return a text on one line, without invisible characters and spaces inside decimals."""
+    if text.isprintable() and not any(mark in text for mark in (" .", ". ", "．")):  # the most frequent texts
+        return " ".join(text.split())[:max_characters].rstrip()
     return " ".join(clean_lines(text).split())[:max_characters].rstrip()
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from research.readers.column_formats import is_date_heading, to_decimal
 from research.readers.date_formats import parse_serial_day
 from research.readers.table_areas import blank_row_doubts
-from research.readers.table_layout import Headings
+from research.readers.table_layout import Headings, filled_count
 from research.readers.table_records import FileColumn
 from research.readers.table_remarks import TableRemark
 from research.readers.total_rows import is_total_heading
@@ -17,6 +17,9 @@ from research.readers.total_rows import is_total_heading
 MAX_TEXT_CHARS = 200
 _MISSING_CODES = frozenset((-9, -99, -999, -9999, -99999))  # of surveys and instruments
 _MIN_BLANK_LABELS = 2
+_PARENTHESES_NOTE = re.compile(
+    r"[(（]\s*[)）]\s*[=:：]?\s*\w.*|.*\bAussagewert\b.*", re.DOTALL
+)  # of official statistics
 
 
 def describe_layout(
@@ -25,6 +28,7 @@ def describe_layout(
     found: Headings,
     headings: Sequence[str],
     values: Sequence[Sequence[str]],
+    columns: Sequence[FileColumn],
     *,
     has_row_names: bool,
     is_certain: bool,
@@ -58,6 +62,14 @@ def describe_layout(
         if unnamed:
             text = ", ".join(f"column_{n + 1}" for n in unnamed)
             remarks.append(TableRemark(kind="unnamed", text=text[:MAX_TEXT_CHARS], count=len(unnamed)))
+    if any(_PARENTHESES_NOTE.fullmatch(cell.strip()) for row in rows if filled_count(row) == 1 for cell in row):
+        enclosed = [
+            column.name
+            for column, cells in zip(columns, values, strict=True)
+            if column.type in ("integer", "number") and any(cell.strip().startswith(("(", "（")) for cell in cells)
+        ]
+        if enclosed:
+            remarks.append(TableRemark(kind="parentheses", text=", ".join(enclosed), count=len(enclosed)))
     if number := blank_row_doubts(rows, found.last):
         remarks.append(TableRemark(kind="blank_rows", text=str(number), count=1))
     return remarks

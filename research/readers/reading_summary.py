@@ -25,6 +25,7 @@ _SET_ASIDE = {
 _COLUMN_REMARKS = (
     "total_columns",
     "sentinel",
+    "parentheses",
     "blank_labels",
     "hidden_columns",
     "percent",
@@ -92,7 +93,8 @@ def _column_parts(table: FileTable, translate: Translator) -> Iterator[str]:
         if is_zone:
             yield translate("loaded.zone", zone=unit, columns=named(columns))
         else:
-            yield translate("loaded.unit", unit=unit, columns=named(columns))
+            shown = unit.replace("\\", "₩" if table.encoding == "cp949" else "¥")
+            yield translate("loaded.unit", unit=shown, columns=named(columns))
     if columns := [c for c in typed if c.format.is_scaled]:
         yield translate("loaded.scaled", columns=named(columns))
     if columns := [c for c in typed if c.format.is_compact]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from research.readers.column_choices import MAX_EXAMPLES, make_odd_values
-from research.readers.column_formats import ColumnFormat, convert
+from research.readers.column_formats import ColumnConverter, ColumnFormat, convert
 from research.readers.table_records import FileColumn
 
 
@@ -20,7 +20,28 @@ class RowConverter:
         self._columns = tuple(columns)
         self._missing, self._odd, self._filled = Counter[int](), Counter[int](), Counter[int]()
         self._examples: dict[int, list[str]] = {}
+        self._converters = [ColumnConverter(column.format) for column in self._columns]
         self._row: list[tuple[int, str, str | None]] = []  # values of the last row: column, text, converted
+
+    def convert_rows(self, rows: Sequence[Sequence[str]]) -> list[Sequence[str]] | None:
+        """Return the columns of rows that have a cell for each column; None if a value is of another type."""
+        converted: list[Sequence[str]] = []
+        for converter, values in zip(self._converters, zip(*rows, strict=True), strict=True):
+            column = [value for value in converter.convert(values) if value is not None]
+            if len(column) < len(values):
+                return None
+            converted.append(column)
+        return converted
+
+    def accept_rows(self, rows: Sequence[Sequence[str]], converted: Sequence[Sequence[str]]) -> None:
+        """Count rows, with their converted columns, as data."""
+        for index, (values, column) in enumerate(zip(zip(*rows, strict=True), converted, strict=True)):
+            blanks = column.count("")
+            self._filled[index] += len(column) - blanks
+            if blanks:
+                self._missing[index] += sum(
+                    bool(text.strip()) for text, value in zip(values, column, strict=True) if not value
+                )
 
     def convert(self, row: Sequence[str]) -> list[str]:
         """Return the values of a row; one of another type is as it is written."""

@@ -1,12 +1,13 @@
-"""Separation of several tables in one sheet or text file, by blank rows and blank columns.
+"""Separation of several tables in one sheet or text file, by blank rows, titles, blank columns and repeated headings.
 
-Rows after blank ones are a table of their own if they begin with headings: words above figures in columns
+Rows after blank ones or a title are a table of their own if they begin with headings: words above figures in columns
 that have figures above them, or another number of columns. Equal headings without a title, or rows of the
 same kind, go on with the table above.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,7 +16,10 @@ from research.readers.table_layout import filled_count, find_headings, is_figure
 
 MAX_TITLE_CHARS = 40
 MAX_PAIR_CELLS = 3  # of a row with a name and a value, above a table
+_COMPARED_ROWS = 200  # on both sides of a title
 MIN_BAND_COLUMNS = 2  # of tables beside each other
+MAX_REPEATED_TABLES = 4  # beside each other under the same headings
+_TOTAL_LABEL = re.compile(r"[计計]\s*$|[总總総]\s*[额額数和]|\btotal|summe|gesamt|합\s*계|총\s*계", re.IGNORECASE)
 
 
 class TableArea(Record):
@@ -74,9 +78,11 @@ def find_areas(rows: Sequence[Sequence[str]], *, is_complete: bool = True) -> li
     """
     areas: list[TableArea] = []
     bands = _find_bands(rows) if is_complete else [(1, 0)]
-    for first_column, last_column in bands:
-        band = [list(row[first_column - 1 : last_column or None]) for row in rows]
+    cut = [[list(row[first - 1 : last or None]) for row in rows] for first, last in bands]
+    own_titles = _own_titles(cut) if len(cut) > 1 else [""] * len(cut)
+    for (first_column, last_column), band, own_title in zip(bands, cut, own_titles, strict=True):
         for first, last, title in _split_rows(band):
+            title = own_title if first == 1 and own_title else title
             areas.append(
                 TableArea(
                     first_row=first, last_row=last, first_column=first_column, last_column=last_column, title=title
@@ -85,6 +91,19 @@ def find_areas(rows: Sequence[Sequence[str]], *, is_complete: bool = True) -> li
     if len(areas) > 1 and is_complete:
         areas = [_close(area, rows) for area in areas]
     return areas or [TableArea()]
+
+
+def _own_titles(bands: Sequence[Sequence[Sequence[str]]]) -> list[str]:
+    """Return for tables beside each other the text above its headings that the others do not have, "" for none."""
+    texts = []
+    for band in bands:
+        above = [row for row in band[: max(0, find_headings(band).first - 1)] if filled_count(row) == 1]
+        cells = [next(" ".join(cell.split()) for cell in row if cell.strip()) for row in above]
+        texts.append([text for text in cells if len(text) <= MAX_TITLE_CHARS and ":" not in text.replace("：", ":")])
+    return [
+        next((text for text in own if not any(text in other for other in texts if other is not own)), "")
+        for own in texts
+    ]
 
 
 def _close(area: TableArea, rows: Sequence[Sequence[str]]) -> TableArea:
@@ -107,6 +126,7 @@ def _close(area: TableArea, rows: Sequence[Sequence[str]]) -> TableArea:
 
 def _find_bands(rows: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
     """Return the first and last columns, from 1, of tables that stand beside each other."""
+    rows = [row for row in rows if not _is_merged_title(row)] or rows
     width = max(map(len, rows), default=0)
     used = [any(n < len(row) and row[n].strip() for row in rows) for n in range(width)]
     spans: list[tuple[int, int]] = []
@@ -118,13 +138,57 @@ def _find_bands(rows: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
             spans.append((start, n - 1))
             start = None
     if len(spans) == 1:
-        return [(spans[0][0], 0)]
+        return _find_repeated_headings(rows, *spans[0]) or [(spans[0][0], 0)]
     if len(spans) < 2 or any(last - first + 1 < MIN_BAND_COLUMNS for first, last in spans):
         return [(1, 0)]
     bands = [[list(row[first - 1 : last]) for row in rows] for first, last in spans]
     if any(find_headings(band).height == 0 for band in bands) or not _are_separate(bands):
         return [(1, 0)]
     return spans
+
+
+def _is_merged_title(row: Sequence[str]) -> bool:
+    """Return True for a row with one text in three or more cells, as of a title that is merged above several tables."""
+    return len([cell for cell in row if cell.strip()]) > 2 and filled_count(row) == 1
+
+
+def _find_repeated_headings(rows: Sequence[Sequence[str]], first: int, last: int) -> list[tuple[int, int]]:
+    """Return the columns of tables without a blank column between them, as of income beside expenditure.
+
+    Their headings repeat but for the first, each table begins with a column of words that hardly repeat, and
+    their rows end differently or both have rows of totals.
+    """
+    found = find_headings(rows)
+    if not found.height:
+        return []
+    heading = ["".join(cell.split()) for cell in rows[found.last - 1][first - 1 : last]]
+    width = len(heading)
+    for count in range(2, MAX_REPEATED_TABLES + 1):
+        size = width // count
+        if size < MIN_BAND_COLUMNS or size * count != width or not all(heading):
+            continue
+        parts = [heading[n : n + size] for n in range(0, width, size)]
+        if any(part[1:] != parts[0][1:] for part in parts):
+            continue
+        spans = [(first + n * size, first + (n + 1) * size - 1) for n in range(count)]
+        bands = [[list(row[start - 1 : end]) for row in rows[found.last :]] for start, end in spans]
+        if all(map(_begins_with_words, bands)) and _are_independent(bands):
+            return spans
+    return []
+
+
+def _begins_with_words(band: Sequence[Sequence[str]]) -> bool:
+    """Return True if a table has words that hardly repeat in its first column, and figures in the others."""
+    labels = [row[0].strip() for row in band if row and row[0].strip()]
+    others = [cell.strip() for row in band for cell in row[1:] if cell.strip()]
+    are_words = len(set(labels)) > 0.8 * len(labels) > 0 and not any(map(is_figure, labels))
+    return are_words and sum(map(is_figure, others)) > len(others) / 2
+
+
+def _are_independent(bands: Sequence[Sequence[Sequence[str]]]) -> bool:
+    """Return True if the rows of bands differ in being blank, or each band has a total."""
+    extents = {tuple(n for n, row in enumerate(band) if any(map(str.strip, row))) for band in bands}
+    return len(extents) > 1 or all(any(_TOTAL_LABEL.search(row[0]) for row in band if row) for band in bands)
 
 
 def _are_separate(bands: Sequence[Sequence[Sequence[str]]]) -> bool:
@@ -148,7 +212,8 @@ def _split_rows(rows: Sequence[Sequence[str]]) -> list[tuple[int, int, str]]:
     for number, row in enumerate(rows, 1):
         if not any(cell.strip() for cell in row):
             continue
-        if not blocks or blocks[-1].first + len(blocks[-1].rows) != number:
+        follows = bool(blocks) and blocks[-1].first + len(blocks[-1].rows) == number
+        if not follows or _is_title_between(rows, number, blocks[-1].rows):
             blocks.append(_Block(number, []))
         blocks[-1].rows.append(list(row))
     starts: list[tuple[int, str]] = []
@@ -177,6 +242,20 @@ def _split_rows(rows: Sequence[Sequence[str]]) -> list[tuple[int, int, str]]:
         return []
     ends = [first - 1 for first, _ in starts[1:]] + [0]
     return [(first, last, title) for (first, title), last in zip(starts, ends, strict=True)]
+
+
+def _is_title_between(rows: Sequence[Sequence[str]], number: int, current: Sequence[Sequence[str]]) -> bool:
+    """Return True if a row is a title without a blank row above it, between a table and the headings of another."""
+    if filled_count(rows[number - 1]) != 1 or number + 2 > len(rows) or filled_count(rows[number]) < 2:
+        return False
+    if any(is_figure(cell.strip()) for cell in rows[number] if cell.strip()) or not any(
+        is_figure(cell.strip()) for row in current for cell in row if cell.strip()
+    ):
+        return False
+    end = next((n for n in range(number, len(rows)) if filled_count(rows[n]) < 2), len(rows))
+    following = rows[number : min(end, number + _COMPARED_ROWS)]
+    titles = next((n for n, row in enumerate(current) if filled_count(row) > 1), len(current))
+    return _starts_table(following, current[titles:][:_COMPARED_ROWS], has_title=True)
 
 
 def _title(rows: Sequence[Sequence[str]]) -> str:

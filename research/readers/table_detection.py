@@ -211,7 +211,9 @@ def _table_from_rows(
     )
     is_certain = found.is_sure or bool(correction and correction.header is not None)
     is_certain = is_certain or any(column.type != "text" for column in columns)
-    notices = describe_layout(rows, above, found, headings, values, has_row_names=has_row_names, is_certain=is_certain)
+    notices = describe_layout(
+        rows, above, found, headings, values, columns, has_row_names=has_row_names, is_certain=is_certain
+    )
     notices += describe_columns(columns, values, source.delimiter if not source.sheet else "")
     return table.model_copy(update={"notices": tuple(notices)})
 

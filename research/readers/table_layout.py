@@ -17,6 +17,8 @@ from research.readers.delimiters import LAYOUT_ROWS
 
 _CELL_CHARS = 60  # of a cell, to judge it
 MAX_HEADING_ROWS = 5
+MAX_RECORDS_ABOVE = 3  # of another shape, above the headings
+_COMPARED_ROWS = 50  # below headings
 _PERIOD = re.compile(
     r"(?:1[89]|20|21)\d\d(?:年度?|E|F|A|p)?"
     r"|(?:1[89]|20|21)\d\d[-/.年]\s?(?:0?[1-9]|1[0-2])月?(?:[-/.月]\s?(?:0?[1-9]|[12]\d|3[01])日?)?(?: \d\d:\d\d(?::\d\d)?)?"
@@ -26,8 +28,8 @@ _PERIOD = re.compile(
     re.IGNORECASE,
 )
 _FIGURE = re.compile(
-    r"[(（]?[-+−–]?\s?(?:US\$|[$€£¥￥])?\s?[-+]?[\d.][\d\s.,'’  ]*(?:[%％‰]|百?[千万亿]|bn|mn|[kKMB]|e[-+]?\d+)?"
-    r"\s?[元€$£]?\s?[)）]?(?:\s?[*†a-z])?",
+    r"[(（]?[-+−–△▲]?\s?(?:US\$|[$€£¥￥₩\\])?\s?[-+]?[\d.][\d\s.,'’  ]*(?:[%％‰]|百?[千万亿億만억]|bn|mn|[kKMB]|e[-+]?\d+)?"
+    r"\s?[元円圓원€$£]?\s?[)）]?(?:\s?[*†a-z])?",
     re.IGNORECASE,
 )
 _DAY = re.compile(
@@ -35,8 +37,8 @@ _DAY = re.compile(
 )
 _UNIT = re.compile(
     r"[(（\[]?(?:(?:单位|unit)[:：]?\s*)?(?:[%％‰]|[十百千万亿]{0,2}(?:元|美元|欧元|人|户|吨|公顷|亩|件|台|个|家|辆|人次|平方米|立方米|平方公里|千瓦时)(?:[/／]\S{1,4})?"
-    r"|(?:usd|eur|gbp|cny|rmb|[$€£¥])(?:\s?(?:k|m|mn|mio|bn|million|billion|thousand|'?000s?))?|(?:thousand|million|billion)s?|000s?|'000"
-    r"|kg|t|tonnes?|km2?|km²|ha|kwh|mwh|gwh|mw|°c|℃|days?|years?|persons?|people|percent|per cent|no\.|number|岁|天|年|公里|米|上年=100|-|—)[)）\]]?",
+    r"|(?:usd|eur|gbp|cny|rmb|[$€£¥])(?:\s?(?:k|m|mn|mio|bn|million|billion|thousand|'?000s?))?|(?:thousand|million|billion)s?|000s?|1[ .,]?000|'000"
+    r"|kg|t|tonnes?|km2?|km²|ha|kwh|mwh|gwh|mw|°c|℃|anzahl|prozent|st(?:ü|ue)ck|(?:tsd|mio|mrd)\.?(?: (?:euro?|€))?|euro|[千百]?万?円|억?원|명|days?|years?|persons?|people|percent|per cent|no\.|number|岁|天|年|公里|米|上年=100|-|—)[)）\]]?",
     re.IGNORECASE,
 )
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -81,7 +83,43 @@ def find_headings(rows: Iterable[Sequence[str]]) -> Headings:
     start = _first_data_row(cells, filled, width)
     if start is None:
         return _find_headings_of_words(cells, filled, width)
-    return _headings_above(cells, filled, start, comment_count)
+    found = _headings_above(cells, filled, start, comment_count)
+    if not found.height and (index := _heading_below_records(cells, start)):
+        return Headings(index + 1, 1)
+    return found
+
+
+def _heading_below_records(cells: Sequence[Sequence[str]], start: int) -> int:
+    """Return the index of headings below records of another shape, as the first line of DATEV files; 0 for none.
+
+    The records have another number of cells than the headings and the rows below them, or words in columns of
+    figures, or figures in columns of words.
+    """
+    for index in range(start + 1, min(start + 1 + MAX_RECORDS_ABOVE, len(cells) - 1)):
+        row, body = cells[index], cells[index + 1 : index + 1 + _COMPARED_ROWS]
+        width = _width(row)
+        if width < 2 or not all(row[:width]) or len(set(row[:width])) < width or any(map(_is_value, row)):
+            continue
+        below = [[other[n] for other in body if n < len(other) and other[n]] for n in range(width)]
+        figures = {n for n in range(width) if below[n] and sum(map(_is_value, below[n])) > 0.75 * len(below[n])}
+        if any(_width(other) > width for other in body):
+            continue
+        records = [other for other in cells[start:index] if any(other)]
+        if not figures and (not _is_sure_heading(row, body) or any(_width(record) == width for record in records)):
+            continue
+        if all(_width(record) != width or _conflicts(record, figures, width) for record in records):
+            return index
+    return 0
+
+
+def _width(row: Sequence[str]) -> int:
+    """Return the number of cells of a row up to the last filled one."""
+    return max((n for n, cell in enumerate(row, 1) if cell), default=0)
+
+
+def _conflicts(record: Sequence[str], figures: set[int], width: int) -> bool:
+    """Return True if a cell of a record is a word in a column of figures, or a figure in a column of words."""
+    return len(figures) > 1 and any(record[n] and _is_value(record[n]) != (n in figures) for n in range(width))
 
 
 def _is_comment(row: Sequence[str]) -> bool:
@@ -120,16 +158,31 @@ def _first_data_row(cells: Sequence[Sequence[str]], filled: Sequence[int], width
             continue
         columns = [n for n, cell in enumerate(row) if _is_value(cell) or (index and _is_missing_value(cells, index, n))]
         periods = [n for n in columns if _PERIOD.fullmatch(row[n])]
-        if not columns or _is_numbering(cells, index) or _is_sequence_heading(cells, index):
+        if (
+            not columns
+            or _is_numbering(cells, index)
+            or _is_sequence_heading(cells, index)
+            or _is_merged_units(cells, index)
+        ):
             continue
         if len(columns) > len(periods) or not _are_period_headings(cells, index, periods):
             return index
     return None
 
 
+def _is_merged_units(cells: Sequence[Sequence[str]], index: int) -> bool:
+    """Return True for a row of units, such as 1 000, beside a heading that is merged with the row above."""
+    row, above = cells[index], cells[index - 1] if index else []
+    if not row or not above or not row[0] or row[0] != above[0]:
+        return False
+    units = [cell for cell in row[1:] if cell and cell != row[0]]
+    return bool(units) and all(map(_UNIT.fullmatch, units))
+
+
 def _is_missing_value(cells: Sequence[Sequence[str]], index: int, column: int) -> bool:
     """Return True for a cell such as N/A or - above figures."""
-    if cells[index][column].casefold() not in MISSING_WORDS or is_units_row(cells[index]):
+    text = cells[index][column].casefold()
+    if text not in MISSING_WORDS or text == "x" or is_units_row(cells[index]):
         return False
     below = [row[column] for row in cells[index + 1 :] if column < len(row) and row[column]]
     return bool(below) and all(is_figure(cell) or cell.casefold() in MISSING_WORDS for cell in below)
@@ -207,6 +260,8 @@ def _headings_above(cells: Sequence[Sequence[str]], filled: Sequence[int], start
     top = lowest
     if lowest >= 1 and is_units_row(cells[lowest]) and _can_head(cells[lowest - 1], filled[lowest - 1], width):
         top -= 1  # units that may all be the same
+    elif lowest > comment_count and _splits_groups(cells[lowest - 1], cells[lowest], width):
+        top -= 1
     elif lowest < comment_count or not _can_head(cells[lowest], filled[lowest], width):
         return Headings()
     while top > comment_count and start - top < MAX_HEADING_ROWS and _continues_above(cells, filled, top):
@@ -223,6 +278,16 @@ def _can_head(row: Sequence[str], count: int, width: int) -> bool:
     return len([cell for cell in row if cell]) > 1 and ((2 * count >= width and count > 1) or all(row))
 
 
+def _splits_groups(upper: Sequence[str], lower: Sequence[str], width: int) -> bool:
+    """Return True if a row of words only splits groups of the headings above it, which head the other columns."""
+    if len(upper) != len(lower) or any(map(is_figure, (*upper, *lower))) or 2 * len(list(filter(None, lower))) >= width:
+        return False
+    runs = [(start, length) for start, length in _runs(upper, lower) if length > 1]
+    split = {n for start, length in runs for n in range(start, start + length)}
+    headed = {n for n, cell in enumerate(upper) if cell} | split
+    return bool(runs) and {n for n, cell in enumerate(lower) if cell} == split and len(headed) >= width
+
+
 def _continues_above(cells: Sequence[Sequence[str]], filled: Sequence[int], top: int) -> bool:
     """Return True if the row above the heading row `top` is a further row of headings: groups, or names above units."""
     upper, lower = cells[top - 1], cells[top]
@@ -237,6 +302,8 @@ def _continues_above(cells: Sequence[Sequence[str]], filled: Sequence[int], top:
     texts = [cell for cell in upper if cell]
     if 2 * sum(":" in cell or "：" in cell for cell in texts) >= len(texts):
         return False  # a line such as Date: 2024-03-05
+    if any(cell and cell == below for cell, below in zip(upper, lower, strict=True)):
+        return True  # a cell that is merged of both rows
     names = [cell for cell in lower if cell]
     pairs = {pair for pair in zip(upper, lower, strict=True) if pair[1]}
     if len(set(names)) < len(pairs) and (not upper[0] or upper[0] == lower[0]):
@@ -275,6 +342,8 @@ def is_units_row(row: Sequence[str]) -> bool:
     texts = [cell for cell in row if cell]
     units = [cell for cell in texts if _UNIT.fullmatch(cell)]
     rest = [cell for cell in texts if not _UNIT.fullmatch(cell)]
+    if all(map(is_figure, units)):
+        return False
     return bool(units) and (not rest or (len(rest) == 1 and rest[0] == texts[0] and rest[0].casefold() in _UNIT_LABELS))
 
 
@@ -289,8 +358,11 @@ def join_headings(rows: Sequence[Sequence[str]], headings: Headings) -> list[str
     width = max(map(len, heads))
     heads = [[*row, *[""] * (width - len(row))] for row in heads]
     units: list[str] = []
-    if len(heads) > 1 and is_units_row(heads[-1]):
-        units = heads.pop()
+    if len(heads) > 1:
+        own = ["" if below == above else below for above, below in zip(heads[-2], heads[-1], strict=True)]
+        if is_units_row(own):
+            units = own
+            heads.pop()
     joined = heads[-1]
     for upper in reversed(heads[:-1]):
         joined = [_join_pair(above, below) for above, below in zip(_fill_groups(upper, joined), joined, strict=True)]
@@ -310,7 +382,7 @@ def heading_rows(rows: Sequence[Sequence[str]], headings: Headings) -> list[list
 
 
 def _join_pair(above: str, below: str) -> str:
-    if not above or not below or above == below:
+    if not above or not below or f"{below} ".startswith(f"{above} "):
         return below or above
     is_han = "\u3400" <= above[-1] <= "\u9fff" and "\u3400" <= below[0] <= "\u9fff"
     return above + below if is_han else f"{above} {below}"
@@ -328,7 +400,10 @@ def _fill_groups(upper: Sequence[str], lower: Sequence[str]) -> list[str]:
 
 def _find_headings_of_words(cells: Sequence[Sequence[str]], filled: Sequence[int], width: int) -> Headings:
     """Return the headings of a table without figures: its first full row, if its words differ."""
-    start = next(index for index, count in enumerate(filled) if count >= width)
+    starts = [index for index, count in enumerate(filled) if count >= width]
+    start = starts[0]
+    if len(starts) > 2 and _width(cells[start]) > max(map(_width, cells[start + 1 :])):
+        start = starts[1]  # below a record of another shape
     row, body = cells[start], [other for other in cells[start + 1 :] if any(other)]
     words = [cell for cell in row if cell]
     if any(map(_is_value, words)) and not all(_PERIOD.fullmatch(word) or not _is_value(word) for word in words):

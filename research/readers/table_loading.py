@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import duckdb
 
@@ -47,11 +48,13 @@ from research.readers.total_rows import (
 )
 from research.readers.worker import ProgressCallback
 
+BLOCK_ROWS = 500  # that are converted at once
+MIN_BLOCK_ROWS = 32
 LABEL_COLUMNS = 3  # of text, in which a row is named a total
 MIN_ENGINE_BYTES = 4_000_000  # of a text file, from which on the engine reads it by itself if it can
 _NO_SUM = re.compile(
     r"率|比重|占比|比例|[%％]|增速|增长|指数|平均|均价|单价|价格|年份|年度$|^年$|^月$|编号|序号|排名|名次|rate|share|ratio|percent|index|average"
-    r"|\bavg|mean|price|\byear\b|\bmonth\b|\bid\b|\bno\.?$|rank|growth",
+    r"|\bavg|mean|price|^year\b|\byear$|^month\b|\bmonth$|\bid\b|\bno\.?$|rank|growth",
     re.IGNORECASE,
 )
 _SQL_TYPES: dict[FileColumnType, str] = {
@@ -189,46 +192,85 @@ def _write_plain_csv(path: Path, table: FileTable, csv_path: Path) -> FileTable:
 
 def _write_rows(path: Path, table: FileTable, csv_path: Path, late_kinds: Mapping[int, RowKind]) -> _WrittenRows:
     """Write the rows of a table, but those of `late_kinds`, which a former pass has shown to be no data."""
-    numbers, additive = _number_columns(table)
-    headings: list[list[str]] = []
-    sorter: RowSorter | None = None
-    totals = TotalColumns(additive)
-    result, converter = _WrittenRows(), RowConverter(table.columns)
-    width = len(table.columns)
+    rows = enumerate(_read_table_rows(path, table), 1)
+    headings = [row for _, row in islice(rows, table.header)]
     with csv_path.open("w", encoding="utf-8", newline="") as output:
-        writer = csv.writer(output, quoting=csv.QUOTE_ALL, lineterminator="\n")
-        for number, row in enumerate(_read_table_rows(path, table), 1):
-            if number <= table.header:
-                headings.append(row)
-                continue
-            sorter = sorter or RowSorter(
-                numbers, additive, [heading for heading in headings if filled_count(heading) > 1]
-            )
-            if not any(cell.strip() for cell in row):
-                sorter.skip_blank()
-                continue
-            values = converter.convert(row)
-            if any(row[width:]):
-                result.put_aside(number, "width", row)
-                continue
-            blanks = [""] * (width - len(values))
-            kind = sorter.kind(number, values + blanks, has_missing=converter.has_missing) or late_kinds.get(number)
-            if kind and not (kind in ("total", "average") and table.correction.keep_totals):
-                result.put_aside(number, kind, row)
-                continue
-            result.short_rows += bool(blanks)
-            values = converter.accept() + blanks
-            totals.add(values)
-            writer.writerow(values)
-    result.columns, result.has_mixed_columns = converter.columns(), converter.has_mixed_columns
-    findings = sorter.finish() if sorter else None
-    if findings:
-        result.late_kinds = findings.kinds
-        columns = (table.columns[n] for n in totals.found())
-        sums = ", ".join(column.name for column in columns if not is_total_heading(column.heading))
-        column_remarks = (TableRemark(kind="total_columns", text=sums, count=1),) if sums else ()
-        result.remarks = (*findings.remarks, *column_remarks)
-    return result
+        writer = _RowWriter(table, headings, output, late_kinds)
+        while block := list(islice(rows, BLOCK_ROWS)):
+            writer.add_block(block)
+    return writer.finish()
+
+
+class _RowWriter:
+    """Writes rows of data in the forms that the engine reads, and keeps the others beside them."""
+
+    def __init__(
+        self, table: FileTable, headings: Sequence[Sequence[str]], output: TextIO, late_kinds: Mapping[int, RowKind]
+    ) -> None:
+        self._table, self._late_kinds = table, late_kinds
+        numbers, additive = _number_columns(table)
+        self._sorter = RowSorter(numbers, additive, [heading for heading in headings if filled_count(heading) > 1])
+        self._totals = TotalColumns(additive)
+        self._converter = RowConverter(table.columns)
+        self._result = _WrittenRows()
+        self._output = csv.writer(output, quoting=csv.QUOTE_ALL, lineterminator="\n")
+        self._has_rows = False
+
+    def add_block(self, block: Sequence[tuple[int, list[str]]]) -> None:
+        """Add rows with their numbers: at once if they are surely data, else half of them each, or one by one."""
+        width = len(self._table.columns)
+        rows = [row for _, row in block]
+        is_even = all(len(row) == width for row in rows) and not any(number in self._late_kinds for number, _ in block)
+        converted = self._converter.convert_rows(rows) if is_even else None
+        if converted is None or not self._sorter.add_data(converted):
+            if len(block) > MIN_BLOCK_ROWS and self._sorter.accepts_blocks:
+                middle = len(block) // 2
+                self.add_block(block[:middle])
+                self.add_block(block[middle:])
+                return
+            for number, row in block:
+                self._add_row(number, row)
+            return
+        self._converter.accept_rows(rows, converted)
+        values = list(zip(*converted, strict=True))
+        if self._totals.is_open:
+            for row_values in values:
+                self._totals.add(row_values)
+        self._output.writerows(values)
+
+    def _add_row(self, number: int, row: list[str]) -> None:
+        self._has_rows = True
+        if not any(cell.strip() for cell in row):
+            self._sorter.skip_blank()
+            return
+        width = len(self._table.columns)
+        values = self._converter.convert(row)
+        if any(row[width:]):
+            self._result.put_aside(number, "width", row)
+            return
+        blanks = [""] * (width - len(values))
+        has_missing = self._converter.has_missing
+        kind = self._sorter.kind(number, values + blanks, has_missing=has_missing) or self._late_kinds.get(number)
+        if kind and not (kind in ("total", "average") and self._table.correction.keep_totals):
+            self._result.put_aside(number, kind, row)
+            return
+        self._result.short_rows += bool(blanks)
+        values = self._converter.accept() + blanks
+        self._totals.add(values)
+        self._output.writerow(values)
+
+    def finish(self) -> _WrittenRows:
+        """Return what became of the rows."""
+        result, columns = self._result, self._table.columns
+        result.columns, result.has_mixed_columns = self._converter.columns(), self._converter.has_mixed_columns
+        if self._has_rows:
+            findings = self._sorter.finish()
+            result.late_kinds = findings.kinds
+            totals = (columns[n] for n in self._totals.found())
+            sums = ", ".join(column.name for column in totals if not is_total_heading(column.heading))
+            column_remarks = (TableRemark(kind="total_columns", text=sums, count=1),) if sums else ()
+            result.remarks = (*findings.remarks, *column_remarks)
+        return result
 
 
 def _number_columns(table: FileTable) -> tuple[list[int], list[int]]:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
 from research.core.text.tokenizer import HAN_RANGES
-from research.readers.column_formats import convert, detect_format
+from research.readers.column_formats import ColumnConverter, convert, detect_format
 from research.readers.delimiters import LAYOUT_ROWS
 from research.readers.drafts import MAX_CHARACTERS, label_cells, one_line
 from research.readers.table_layout import Headings, find_headings, is_figure, join_headings
 from research.readers.total_rows import RowSorter
 
 _HAN_PATTERN = re.compile(f"[{HAN_RANGES}]")
+BLOCK_ROWS = 100  # that are labelled at once
 MAX_SPAN = 64  # columns of a merged cell that are counted
 MAX_ROW_SPAN = 1_000
 MAX_FILLED_CELLS = 2_000_000  # of a table, after which merged cells are not filled
@@ -74,16 +75,31 @@ def row_lines(names: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[s
     formats = [detect_format([row[n] for row in first_rows if n < len(row)]) for n in range(width)]
     numbers = [n for n, form in enumerate(formats) if form.kind in ("integer", "number")]
     sorter = RowSorter(numbers)
-    for number, row in enumerate(chain(first_rows, rows), 1):
-        values = list(row)
-        for n in numbers:
-            if n < len(values):
-                values[n] = convert(values[n], formats[n]) or ""
-        kind = sorter.kind(number, values)
-        if kind == "note":
-            yield label_cells((), row)
-        else:
-            yield _total_mark(row) * (kind == "total") + label_cells(names, row)
+    converters = {n: ColumnConverter(formats[n]) for n in numbers}
+    numbered = enumerate(chain(first_rows, rows), 1)
+    while block := list(islice(numbered, BLOCK_ROWS)):
+        is_even = sorter.accepts_blocks and all(len(row) == width for _, row in block)
+        if is_even and sorter.add_data(_converted_columns([row for _, row in block], converters)):
+            yield from (label_cells(names, row) for _, row in block)
+            continue
+        for number, row in block:
+            values = list(row)
+            for n in numbers:
+                if n < len(values):
+                    values[n] = convert(values[n], formats[n]) or ""
+            kind = sorter.kind(number, values)
+            if kind == "note":
+                yield label_cells((), row)
+            else:
+                yield _total_mark(row) * (kind == "total") + label_cells(names, row)
+
+
+def _converted_columns(rows: Sequence[Sequence[str]], converters: Mapping[int, ColumnConverter]) -> list[Sequence[str]]:
+    """Return the columns of rows of equal length; a value of another type in a column of numbers is blank."""
+    return [
+        [value or "" for value in converters[n].convert(column)] if n in converters else column
+        for n, column in enumerate(zip(*rows, strict=True))
+    ]
 
 
 def _total_mark(row: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from research.readers.column_formats import convert, detect_format
         ("number", ["3 €", "4 €", "5"], ["3", "4", None]),
         ("number-point", ["1,234"], ["1234"]),
         ("number-comma", ["1,234"], ["1.234"]),
-        ("integer", ["12", "x", "1.5"], ["12", None, None]),
+        ("integer", ["12", "u", "1.5"], ["12", None, None]),
         ("date", ["31/12/2024", "01/02/2024", "soon"], ["2024-12-31", "2024-02-01", None]),
         ("date-dmy", ["03/04/2024"], ["2024-04-03"]),
         ("date-mdy", ["03/04/2024"], ["2024-03-04"]),

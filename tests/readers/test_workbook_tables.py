@@ -68,7 +68,7 @@ def test_tables_beside_and_below_each_other_are_separate(tmp_path: Path) -> None
     found = read(made, tmp_path)
     assert [names for names, _, _ in found] == [["产品", "销量"], ["Region", "Staff"], ["员工", "年龄"]]
     assert [len(rows) for _, rows, _ in found] == [3, 2, 2]
-    assert "One of 3 tables, which blank rows or columns separate: A6:B9." in found[1][2]
+    assert "One of 3 tables that are read apart: A6:B9." in found[1][2]
 
 
 def test_hidden_cells_are_read_and_said(tmp_path: Path) -> None:

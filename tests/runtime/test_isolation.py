@@ -199,7 +199,7 @@ OWN = {
     "databases.uploads",
     "databases.remove_upload",
 }  # what one does for oneself
-NOBODYS = {"warm", "storage_usage"}  # what is the same for all
+NOBODYS = {"warm", "storage_usage", "cited_page"}  # what is the same for all: the library is shared
 SERVICES: dict[str, type] = {
     "": Application,
     "runs": RunManager,

@@ -219,7 +219,7 @@ loaded-two_digit_years = { $column } stays text: its dates have years of two dig
 loaded-shortened = { $column } stays text: values such as { $example } are identifiers that a spreadsheet program shortened; their last digits are lost.
 loaded-other_values = { $column } stays text: nearly all of its values are numbers or dates, but some are not, such as { $example }.
 loaded-metres_or_millions = { $column } stays text: nothing tells whether m means million or metre.
-loaded-area = One of { $n } tables, which blank rows or columns separate: { $text }.
+loaded-area = One of { $n } tables that are read apart: { $text }.
 loaded-above = Above the headings: { $text }
 loaded-words = Row of headings, or data? There are only words below it: { $text }.
 loaded-row_names = The headings are one fewer than the columns: the first column holds names of rows.
@@ -250,8 +250,8 @@ loaded-indented =
     }
 loaded-parts =
     { $n ->
-        [one] 1 row has the sums of rows beside it and counts as data, so that sums may count twice: { $text }.
-       *[other] { $n } rows have the sums of rows beside them and count as data, so that sums may count twice: { $text }.
+        [one] 1 row has the sums or differences of rows beside it and counts as data, so that sums may count twice: { $text }.
+       *[other] { $n } rows have the sums or differences of rows beside them and count as data, so that sums may count twice: { $text }.
     }
 loaded-label_rows =
     { $n ->
@@ -282,6 +282,7 @@ loaded-errors =
     }
 loaded-percent = Shown in percent in the workbook; 0.125 means 12.5 %: { $text }.
 loaded-sentinel = The only negative number may be a code for a missing value, such as -999: { $text }.
+loaded-parentheses = Numbers in parentheses are read as negative, but a note of the file gives parentheses a meaning of their own: { $text }.
 loaded-one_column = Read as one column, although most rows have marks that may separate values.
 loaded-merged_numbers =
     { $n ->
