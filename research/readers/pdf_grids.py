@@ -15,7 +15,7 @@ from research.readers.pdf_tables import PlacedTable, Strip, TableRegion, find_ta
 from research.readers.pdf_words import Box, Word
 from research.readers.table_text import Cell, CellTable, spread_cells
 
-_MAX_CROSSINGS = 1_000_000  # of the lines of a page; graph paper has more
+_MAX_CROSSINGS = 250_000  # of the lines of a page; graph paper has more
 _TOUCH = 3.0  # points between lines that meet
 _MAX_COLUMNS, _MAX_ROWS = 64, 400
 _MAX_CELL_CHARACTERS = 300  # of a usual cell; frames around articles hold more
