@@ -7,6 +7,7 @@ tables and paragraphs of them. Text in images is not read here; pages that are i
 from __future__ import annotations
 
 import logging
+import re
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -24,19 +25,26 @@ from research.readers.drafts import (
     too_long_error,
 )
 from research.readers.office_files import usable_title
+from research.readers.pdf_drawings import DrawnLines, read_drawn_lines
 from research.readers.pdf_hyphens import HyphenResolver
-from research.readers.pdf_layout import TableRegion, split_page
+from research.readers.pdf_layout import TextRegion, split_page
 from research.readers.pdf_lines import Row, build_rows, upright_words
 from research.readers.pdf_margins import NEIGHBOURS, without_running_rows
 from research.readers.pdf_paragraphs import Paragraph, build_paragraphs, continues
-from research.readers.pdf_tables import RuledLine, Strip, TableFormatter, read_ruled_lines
+from research.readers.pdf_ruled_tables import insert_tables, take_tables
+from research.readers.pdf_tables import FormattedTable, Strip, TableFormatter, TableRegion
 from research.readers.pdf_words import PageTooLargeError, page_words
 
 if TYPE_CHECKING:
     import pypdfium2
 
 MAX_PAGES = 2_000
+_MAX_REMARK = 40  # characters of a line that says that a table goes on
 _PICTURE_DEPTH = 5  # of forms within forms
+_CONTINUED = re.compile(
+    r"^\W*(?:table\s*[\d.]+\W*)?(?:table\s+)?cont(?:inued|inues|\.|'d)|^\W*[续續接](?:上|下|前|后|後)?[页頁表]|[(（][续續][)）]$",
+    re.I,
+)  # beside a table that goes on over a page end
 
 logging.getLogger("pypdfium2").setLevel(logging.CRITICAL + 1)  # it warns of chapters with sections
 
@@ -47,7 +55,7 @@ class _Page(NamedTuple):
     number: int
     rows: list[Row]
     turned_rows: list[list[Row]]
-    rules: list[RuledLine]
+    lines: DrawnLines
     has_picture: bool
 
 
@@ -128,9 +136,9 @@ def _read_pages(document: pypdfium2.PdfDocument) -> Iterator[_Page]:
         page = document[number - 1]
         try:
             directions = [build_rows(words) for words in upright_words(page_words(page))]
-            rules = read_ruled_lines(page) if directions else []
+            lines = read_drawn_lines(page) if directions else DrawnLines([], [])
             rows = directions[0] if directions else []
-            yield _Page(number, rows, directions[1:], rules, _has_picture(page))
+            yield _Page(number, rows, directions[1:], lines, _has_picture(page))
         except PageTooLargeError as error:
             detail = f"Page {number:,} of the PDF draws more than can be read; leave it out."
             raise UnreadableFileError("too large", detail, "page") from error
@@ -165,6 +173,12 @@ def _without_running(page: _Page, window: Sequence[_Page]) -> _Page:
     return page._replace(rows=without_running_rows(page.rows, page.number, around))
 
 
+def _regions(rows: Sequence[Row], lines: DrawnLines, gutters: list[Strip]) -> Iterator[TextRegion | TableRegion]:
+    """Yield the regions of a page in the order of reading."""
+    rest, tables = take_tables(rows, lines)
+    return insert_tables(split_page(rest, lines.ruled, gutters), tables)
+
+
 class _PageLayout:
     """The paragraphs and tables of a document in the order of reading."""
 
@@ -178,23 +192,33 @@ class _PageLayout:
 
     def add(self, page: _Page) -> None:
         """Add the text of a page."""
-        regions = split_page(page.rows, page.rules, self._gutters)
-        for index, region in enumerate(regions):
+        regions = _regions(page.rows, page.lines, self._gutters)
+        is_page_start = True
+        for region in regions:
             if isinstance(region, TableRegion):
-                for line in self._tables.format(region.cells, region.strips, is_page_start=index == 0):
-                    self._append(Paragraph([line], [page.number], 0.0))
-            else:
+                self._add_table(self._tables.format(region, is_page_start=is_page_start), page.number)
+                is_page_start = False
+                continue
+            if not all(_CONTINUED.search(row.text) and len(row.text) <= _MAX_REMARK for row in region.rows):
                 self._tables.end()
-                for paragraph in build_paragraphs(region.rows, page.number):
-                    self._add_paragraph(paragraph)
+                is_page_start = False
+            for paragraph in build_paragraphs(region.rows, page.number):
+                self._add_paragraph(paragraph)
         for rows in page.turned_rows:
-            for region in split_page(rows, (), []):
+            for region in _regions(rows, DrawnLines([], []), []):
                 if isinstance(region, TableRegion):
-                    for line in TableFormatter().format(region.cells, region.strips, is_page_start=False):
-                        self._append(Paragraph([line], [page.number], 0.0))
+                    self._add_table(TableFormatter().format(region, is_page_start=False), page.number)
                 else:
                     for paragraph in build_paragraphs(region.rows, page.number):
                         self._append(paragraph)
+
+    def _add_table(self, table: FormattedTable, page: int) -> None:
+        """Add the lines of a table; the row that goes on from the page before is on both."""
+        if table.last_row:
+            last = next(paragraph for paragraph in reversed(self._paragraphs) if not paragraph.size)
+            last.lines, last.pages = [table.last_row], [last.pages[0], page]
+        for line in table.lines:
+            self._append(Paragraph([line], [page], 0.0))
 
     def _add_paragraph(self, paragraph: Paragraph) -> None:
         size = round(paragraph.size * 2) / 2
@@ -243,8 +267,8 @@ class _PageLayout:
 
 def _split_by_page(paragraph: Paragraph, text: str) -> Iterator[_Piece]:
     """Split the text of a paragraph into its sentences over page ends and the text between them."""
-    if paragraph.pages[0] == paragraph.pages[-1]:
-        yield _Piece(text, paragraph.pages[0], paragraph.pages[0])
+    if paragraph.pages[0] == paragraph.pages[-1] or not paragraph.size:  # a row of a table is not split
+        yield _Piece(text, paragraph.pages[0], paragraph.pages[-1])
         return
     starts = [*zip(paragraph.line_starts, paragraph.pages, strict=True)]
     cuts = [0, *find_sentence_ends(text), len(text)]

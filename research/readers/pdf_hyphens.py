@@ -17,11 +17,17 @@ from research.readers.pdf_paragraphs import LINE_HYPHEN
 
 _BROKEN = re.compile(rf"([^\W\d_]+){LINE_HYPHEN}([^\W\d_]+)")
 _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*")
-_MIN_PART = 4  # letters of each part of a compound, to be told from a syllable
-# First parts that are words and are hyphenated in nearly all compounds.
-_HYPHENATED = frozenset(
-    {"all", "cross", "ex", "half", "high", "long", "low", "mid", "quasi", "self", "semi", "short", "well"}
-)
+_MIN_PART = 4  # letters of each part of a compound, to be told from a syllable, unless the first is one of these
+_SHORT_WORDS_TEXT = """
+act add age aid aim air all arm art bad bar bed big box bus buy car cut day dog dry ear egg end eye fan far fat few fit
+fly fog fox gap gas gun hat hot ice ill ink jet job key lab law leg low man map mid mix mud net new nut off oil old one
+out own pay pen pig pot raw red rib rig row run sea set shy sky sub sun tax tea ten tie tin tip top toy two use van war
+wax way web wet win zip
+"""
+_SHORT_WORDS = frozenset(_SHORT_WORDS_TEXT.split())
+# First parts that are hyphenated in nearly all compounds, and those that also begin other words as a syllable.
+_HYPHENATED = frozenset({"cross", "half", "high", "long", "quasi", "self", "semi", "short", "well"})
+_HYPHENATED_BEFORE_WORDS = frozenset({"all", "ex", "low", "mid"})
 # Words that begin many others, unhyphenated.
 _PREFIXES = frozenset(
     {
@@ -60,13 +66,14 @@ class HyphenResolver:
         joined, hyphenated = self._words[first + second], self._words[f"{first}-{second}"]
         if joined or hyphenated:
             return "-" if hyphenated > joined else ""
-        if first in _HYPHENATED:
-            return "-"
-        if first in _PREFIXES or is_name or min(len(first), len(second)) < _MIN_PART:
-            return ""
         if stem(first + second) in _english_stems():
             return ""
-        return "-" if self._is_word(first) and self._is_word(second) else ""
+        if first in _HYPHENATED or (first in _HYPHENATED_BEFORE_WORDS and self._is_word(second)):
+            return "-"
+        if first in _PREFIXES or is_name or len(second) < _MIN_PART:
+            return ""
+        is_first_word = first in _SHORT_WORDS or (len(first) >= _MIN_PART and self._is_word(first))
+        return "-" if is_first_word and self._is_word(second) else ""
 
     def _is_word(self, part: str) -> bool:
         return bool(self._words[part]) or part in self._parts or stem(part) in _english_stems()

@@ -10,13 +10,23 @@ from __future__ import annotations
 
 import re
 import statistics
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from research.readers.pdf_drawings import RuledLine
 from research.readers.pdf_lines import Row
 from research.readers.pdf_paragraphs import CAPTION
-from research.readers.pdf_tables import RuledLine, Strip, count_columns, find_table_rows, split_at_strips
+from research.readers.pdf_tables import (
+    Strip,
+    TableRegion,
+    count_columns,
+    find_table_rows,
+    join_close,
+    split_at_strips,
+)
 
 MIN_GUTTER = 0.5  # in font sizes
 _MIN_COLUMN_ROWS = 4  # of text columns; shorter ones need a wide gutter
@@ -27,6 +37,7 @@ _PROSE_FILL = 0.55  # of the column's width that a usual line takes
 _HEADING_RATIO = 1.08  # of the font size of a heading across columns to that of the text
 _HEADING_HOLE = 2.0  # line distances without text in the other columns, where the heading is
 _SEPARATING_GAP = 3.5  # line distances without any text, as where a figure spans the columns
+_MAX_REST = 3  # lines of a cell that goes on from the page before
 _MAX_DEPTH = 12
 _KNOWN_GUTTERS = 3
 _MARKER = re.compile(r"[\[(（]?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4}|[一二三四五六七八九十]{1,2})[\])）.:、]*|[^\w\s]{1,2}")
@@ -37,13 +48,6 @@ class TextRegion(NamedTuple):
     """Rows of one column."""
 
     rows: tuple[Row, ...]
-
-
-class TableRegion(NamedTuple):
-    """The cells of a table, row by row, with the strips between its columns."""
-
-    cells: tuple[tuple[str, ...], ...]
-    strips: tuple[Strip, ...]
 
 
 class _Gutter(NamedTuple):
@@ -66,8 +70,8 @@ def split_page(
         return
     if depth < _MAX_DEPTH:
         left, right = min(row.x0 for row in rows), max(row.x1 for row in rows)
-        for gutter in _find_gutters(rows):
-            if _is_loose_text(rows[gutter.first : gutter.end], left, right):
+        for gutter in find_gutters(rows):
+            if is_loose_text(rows[gutter.first : gutter.end], left, right):
                 continue
             split = _classify(rows, gutter, rules, is_known=_is_known(gutter, known))
             if split is None:
@@ -89,7 +93,7 @@ def split_page(
 # Gutters
 
 
-def _is_loose_text(rows: Sequence[Row], left: float, right: float) -> bool:
+def is_loose_text(rows: Sequence[Row], left: float, right: float) -> bool:
     """Return True if most rows are justified lines from `left` to `right`, whose words are far apart but all alike."""
     return 2 * sum(_is_loose(row, left, right) for row in rows) > len(rows)
 
@@ -100,7 +104,7 @@ def _is_loose(row: Row, left: float, right: float) -> bool:
     return is_justified and len(gaps) > 1 and max(gaps) < 1.4 * min(gaps) + 0.5
 
 
-def _find_gutters(rows: Sequence[Row]) -> list[_Gutter]:
+def find_gutters(rows: Sequence[Row]) -> list[_Gutter]:
     """Return the gutters between chunks, the tallest first."""
     gutters: list[_Gutter] = []
     for index, row in enumerate(rows):
@@ -156,14 +160,28 @@ def _clear_part(row: Row, strip: Strip) -> Strip | None:
     return Strip(x0, x1) if x1 - x0 >= MIN_GUTTER * row.size else None
 
 
-def _all_strips(rows: Sequence[Row]) -> list[Strip]:
+def all_strips(rows: Sequence[Row]) -> list[Strip]:
     """Return the strips that are clear over most rows, from left to right."""
     strips: list[Strip] = []
-    for gutter in _find_gutters(rows):
+    for gutter in find_gutters(rows):
         is_apart = all(gutter.strip.x1 <= strip.x0 or gutter.strip.x0 >= strip.x1 for strip in strips)
         if is_apart and gutter.end - gutter.first >= 0.7 * len(rows):
             strips.append(gutter.strip)
     return sorted(strips)
+
+
+def _without_empty(rows: Sequence[Row], strips: Sequence[Strip]) -> list[Strip]:
+    """Leave out the narrower strip beside a column with words in one row only, as a part of a centred heading."""
+    kept = [*strips]
+    while len(kept) > 1:
+        middles = [(strip.x0 + strip.x1) / 2 for strip in kept]
+        counts = Counter(n for row in rows for n in {bisect_left(middles, (w.x0 + w.x1) / 2) for w in row.words})
+        index = next((index for index in range(len(kept) + 1) if counts[index] < 2), None)
+        if index is None or len(rows) < _MIN_TABLE_ROWS:
+            break
+        beside = kept[max(0, index - 1) : index + 1]
+        kept.remove(min(beside, key=lambda strip: strip.x1 - strip.x0))
+    return kept
 
 
 # Columns or table
@@ -187,9 +205,14 @@ def _is_known(gutter: _Gutter, known: Sequence[Strip]) -> bool:
 def _few_lines(rows: Sequence[Row], gutter: _Gutter) -> _Split | None:
     """Return the split of a few lines of text at a known gutter."""
     sides = split_at_strips(rows[gutter.first : gutter.end], [gutter.strip])
-    if len(sides) < 2 or any(statistics.median(len(row.text) for row in side) < _PROSE_CHARACTERS for side in sides):
+    if len(sides) < 2 or _usual_length(sides[0]) < _PROSE_CHARACTERS:  # the last column may have less
         return None
     return _Split(gutter.first, gutter.end, False, [gutter.strip])
+
+
+def _usual_length(rows: Sequence[Row]) -> float:
+    """Return the median number of characters of a line; Chinese ones count twice."""
+    return statistics.median(len(row.text) + len(_WIDE.findall(row.text)) for row in rows)
 
 
 def _classify(rows: Sequence[Row], gutter: _Gutter, rules: Sequence[RuledLine], *, is_known: bool) -> _Split | None:
@@ -198,24 +221,26 @@ def _classify(rows: Sequence[Row], gutter: _Gutter, rules: Sequence[RuledLine], 
     if gutter.end - gutter.first < (2 if crossing else _MIN_TABLE_ROWS):
         return _few_lines(rows, gutter) if is_known and not crossing else None
     first, end = _tallest_between(rows, gutter, crossing)
-    columns = _text_columns(rows, gutter, first, end, is_known=is_known)
+    columns = text_columns(rows, gutter, first, end, is_known=is_known)
     if columns and 5 * (end - first) > 3 * (gutter.end - gutter.first):
         if (first, end) != (gutter.first, gutter.end):
             return columns
     elif (first, end) != (gutter.first, gutter.end):
-        columns = _text_columns(rows, gutter, gutter.first, gutter.end, is_known=is_known)
+        columns = text_columns(rows, gutter, gutter.first, gutter.end, is_known=is_known)
     first, end = gutter.first, gutter.end
-    strips = _all_strips(rows[first:end])
-    if columns and not (len(crossing) > 1 and _count_inside(rows[first:end], crossing) > 1):
+    strips = _without_empty(rows[first:end], all_strips(rows[first:end]))
+    if columns and not (len(crossing) > 1 and any(_is_between(rows[first:end], rule) for rule in crossing)):
         pitch = min(_line_distance(part) for part in split_at_strips(rows[first:end], strips))
         if not _rows_are_apart(rows[first:end], strips, pitch):
             return columns
     first, end = _trim_table(rows, first, end, strips)
+    while 0 < first < end and (wider := _add_heading(rows[first - 1], rows[first:end], strips)):
+        first, strips = first - 1, wider
     part = rows[first:end]
     if _is_table(rows, first, end, strips, has_rules=_count_inside(part, crossing) > 0):
         return _Split(first, end, True, strips)
     sides = split_at_strips(rows[gutter.first : gutter.end], [gutter.strip])
-    if len(sides) == 2 and min(map(len, sides)) >= _MIN_COLUMN_ROWS and not _is_list(sides[0]):
+    if len(sides) == 2 and min(map(len, sides)) >= _MIN_COLUMN_ROWS and not is_list(sides[0]):
         beside = len({row.baseline for row in sides[0]} & {row.baseline for row in sides[1]})
         if 5 * beside < 2 * (gutter.end - gutter.first):  # lines side by side, but not of one table or paragraph
             return _Split(gutter.first, gutter.end, False, strips)
@@ -238,10 +263,15 @@ def _count_inside(rows: Sequence[Row], rules: Sequence[RuledLine]) -> int:
     return len({round(rule.y) for rule in rules if rows and rows[0].y0 - margin < rule.y < rows[-1].y1 + margin})
 
 
-def _text_columns(rows: Sequence[Row], gutter: _Gutter, first: int, end: int, *, is_known: bool) -> _Split | None:
+def _is_between(rows: Sequence[Row], rule: RuledLine) -> bool:
+    """Return True if a ruled line has rows above and below it, as those of a frame have not."""
+    return rows[0].baseline < rule.y < rows[-1].baseline - rows[-1].size
+
+
+def text_columns(rows: Sequence[Row], gutter: _Gutter, first: int, end: int, *, is_known: bool) -> _Split | None:
     """Return the split into columns of running text, if most of the text is in such."""
     part = rows[first:end]
-    strips = _all_strips(part)
+    strips = all_strips(part)
     parts = split_at_strips(part, strips or [gutter.strip])
     if len(parts) < 2:
         return None
@@ -261,14 +291,14 @@ def _is_table(rows: Sequence[Row], first: int, end: int, strips: list[Strip], *,
     """Return True if rows are a table: most have several cells, or the sparse columns stand beside others."""
     part = rows[first:end]
     columns = split_at_strips(part, strips)
-    if len(part) < 2 or len(columns) < 2 or (len(columns) == 2 and _is_list(columns[0])):
+    if len(part) < 2 or len(columns) < 2 or (len(columns) == 2 and is_list(columns[0])):
         return False
     goes_on = 2 * sum(row.text[0].islower() for row in columns[0]) >= len(columns[0])  # lines of a text, not rows
     if not has_rules and (len(part) < _MIN_TABLE_ROWS or goes_on or not _is_set_off(rows, first, end)):
         return False
     baselines = [{row.baseline for row in column} for column in columns]
-    aligned = sum(count_columns(row, strips) > 1 for row in part)
-    if 5 * aligned >= 2 * len(part):
+    lines = join_close(part)
+    if 5 * sum(count_columns(line, strips) > 1 for line in lines) >= 2 * len(lines):
         return True
     pitch = min(_line_distance(column) for column in columns)
     sparse = [index for index, column in enumerate(columns) if len(column) > 1 and _density(column, pitch) < 0.6]
@@ -276,7 +306,7 @@ def _is_table(rows: Sequence[Row], first: int, end: int, strips: list[Strip], *,
     return bool(sparse) and 5 * sum(beside) >= 4 * len(beside)
 
 
-def _is_list(rows: Sequence[Row]) -> bool:
+def is_list(rows: Sequence[Row]) -> bool:
     """Return True if rows hold nothing but the marks of a list."""
     return all(_MARKER.fullmatch(row.text) for row in rows)
 
@@ -291,6 +321,7 @@ def _is_set_off(rows: Sequence[Row], first: int, end: int) -> bool:
         or bool(CAPTION.match(above[-1].text))
         or abs(above[-1].size - rows[first].size) > 0.5
         or rows[first].baseline - above[-1].baseline > 1.2 * pitch
+        or (len(above) > 1 and above[-1].baseline - above[-2].baseline > 1.5 * pitch)  # a title
     ) and (
         not below
         or abs(below[0].size - rows[end - 1].size) > 0.5
@@ -300,12 +331,39 @@ def _is_set_off(rows: Sequence[Row], first: int, end: int) -> bool:
 
 def _trim_table(rows: Sequence[Row], first: int, end: int, strips: list[Strip]) -> tuple[int, int]:
     """Leave out rows above and below a table that fill one column only, as captions do."""
+    start = first
     while first < end and len(rows[first].chunks) < 2:
         first += 1
+    if start == 0 and first < end and _is_rest(rows[: first + 1], strips):
+        first = 0
     pitch = _line_distance(rows[first:end])
     while end - first > 1 and len(rows[end - 1].chunks) < 2 and _is_below(rows, end, strips, pitch):
         end -= 1
     return first, end
+
+
+def _add_heading(above: Row, rows: Sequence[Row], strips: Sequence[Strip]) -> list[Strip] | None:
+    """Return the strips narrowed by a row of headings above a table, whose gaps are small; None for another row."""
+    if len(strips) < 2 or rows[0].baseline - above.baseline > 2 * max(_line_distance(rows), above.size):
+        return None
+    gaps = sorted((Strip(left.x1, right.x0) for left, right in pairwise(above.words)), key=lambda gap: gap.x0 - gap.x1)
+    widest, others = sorted(gaps[: len(strips)]), gaps[len(strips) :]
+    if others and widest and min(x1 - x0 for x0, x1 in widest) < 1.3 * (others[0].x1 - others[0].x0):
+        return None
+    narrowed = [Strip(max(a.x0, b.x0), min(a.x1, b.x1)) for a, b in zip(strips, widest, strict=False)]
+    return narrowed if len(narrowed) == len(strips) and all(strip.x1 - strip.x0 > 1 for strip in narrowed) else None
+
+
+def _is_rest(rows: Sequence[Row], strips: Sequence[Strip]) -> bool:
+    """Return True if the rows but the last are the rest of a cell on the page before: few, not in column one."""
+    *rest, row = rows
+    return 0 < len(rest) <= _MAX_REST and all(
+        other.x0 >= strips[0].x1
+        and count_columns(other, strips) == 1
+        and abs(other.size - row.size) < 0.5
+        and after.baseline - other.baseline <= 3 * row.size
+        for other, after in pairwise(rows)
+    )
 
 
 def _trim_columns(rows: Sequence[Row], first: int, end: int, pitch: float) -> tuple[int, int]:

@@ -23,6 +23,7 @@ CAPTION = re.compile(
     r"(?:fig(?:ure|\.)|table|tab\.|chart|box|abbildung|tabelle|图|圖|表)\s*[\dIVX一二三四五六七八九十]", re.I
 )
 _LABEL = re.compile(r"[^\s:：][^:：，。,.]{0,20}(?::\s|：)")
+_HEADING_RATIO = 1.04  # of the font size of a heading to that of the text below it
 _MAX_LINE_DISTANCE = 2.0  # in font sizes, of lines of a paragraph
 _HYPHEN_END = re.compile(r"\w[-\u2010]$")
 LINE_HYPHEN = (
@@ -115,6 +116,8 @@ def _goes_on(lines: Sequence[Row], row: Row, pitch: float, left: float, right: f
     ends = is_stopped(text)
     space = right - last.x1
     is_short = space > _first_width(row) + 0.5 * size
+    if is_short and last.size > _HEADING_RATIO * size and not row.text[0].islower():
+        return False
     if _ITEM.match(row.text) and (ends or is_short or abs(row.x0 - last.x0) > 0.5 * size):
         return False
     if is_short and ends:

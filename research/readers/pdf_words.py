@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from research.readers.cjk_radicals import IDEOGRAPHS
+
 if TYPE_CHECKING:
     import pypdfium2
 
@@ -30,7 +32,7 @@ _TEX_CHARACTERS = {
     **dict(zip(range(0x1B, 0x20), ("ff", "fi", "fl", "ffi", "ffl"), strict=True)),
 }
 _LIGATURES = dict(zip(range(0xFB00, 0xFB07), ("ff", "fi", "fl", "ffi", "ffl", "st", "st"), strict=True))
-_CHARACTERS = {**_TEX_CHARACTERS, **_LIGATURES, _HYPHEN_AT_LINE_END: "-", 0: "\ufffd"}
+_CHARACTERS = {**IDEOGRAPHS, **_TEX_CHARACTERS, **_LIGATURES, _HYPHEN_AT_LINE_END: "-", 0: "\ufffd"}
 _BLANK_LEFT, _BLANK_RIGHT = frozenset("（《〈「『【〔［｛"), frozenset("，。、；：！？）》〉」』】〕］｝")
 _SPACES = {0x09, 0x0A, 0x0D, 0x20, 0xA0, 0x1680, 0x202F, 0x205F, 0x3000, *range(0x2000, 0x200B)}
 

@@ -2,7 +2,8 @@
 
 The text of a document is cleaned when it is read: lines are joined, hyphenation is undone, spaces between
 Chinese characters are removed. Quotes are therefore compared without white space, hyphens, bullets,
-accents and letter case, and with compatibility characters such as ligatures and Kangxi radicals decomposed.
+accents and letter case, with compatibility characters such as ligatures decomposed and radicals as characters. A
+row of a table is stored as `Heading: cell; Heading: cell`; its cells are looked for.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from research.core.page_views import QuoteMatch
+from research.readers.cjk_radicals import IDEOGRAPHS
 
 MAX_QUOTE_CHARS = 4_000  # folded characters of a quote that are looked for
 _MIN_PIECE_WEIGHT = 10  # of a piece of a quote; a Han character counts twice
 _MIN_PIECE_CHARS = _MIN_PIECE_WEIGHT // 2
 _MIN_LONG_WEIGHT = 30  # of a piece that is no phrase of a similar sentence; of a short quote,
 _MIN_LONG_PART = 0.4  # this share of its weight
+_MAX_CELLS = 64  # of a table row
+_MIN_ROW_WEIGHT = 6  # of its cells
 _MAX_EDGE_CHARS = 200  # between a piece that a page break cuts off and the end of the page: footers and page numbers
 _MIN_LONG_SHARE = 0.5  # of a quote, found in long pieces
 _MIN_WHOLE_SHARE = 0.95  # of a quote, found in any pieces, with which no page break cuts it off
@@ -74,7 +78,7 @@ def fold_text(characters: Iterable[str]) -> FoldedText:
 
 @lru_cache(8192)
 def _fold_character(character: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", character.casefold())
+    decomposed = unicodedata.normalize("NFKD", IDEOGRAPHS.get(ord(character), character).casefold())
     return "".join(
         part for part in decomposed if part not in _BULLETS and unicodedata.category(part) not in _IGNORED_CATEGORIES
     )
@@ -95,12 +99,41 @@ def find_quote(quote: str, page: FoldedText, context: str = "") -> tuple[QuoteMa
     at = page.text.find(folded, max(0, context_at))
     if at < 0:
         at = page.text.find(folded)
+    if at < 0 and (row := _find_row(quote[:MAX_QUOTE_CHARS], page.text)):
+        match, at, length = row
+        return match, [*page.indexes[at : at + length]]
+    lines = [line for line in quote[:MAX_QUOTE_CHARS].split("\n") if line.strip()] if at < 0 else []
+    if len(lines) > 1 and any(_find_row(line, page.text) for line in lines):
+        results = [find_quote(line, page, context) for line in lines]
+        is_whole = all(match == "whole" for match, _ in results)
+        return ("whole" if is_whole else "part"), [index for _, indexes in results for index in indexes]
     pieces = [_Piece(0, at, len(folded))] if at >= 0 else _find_pieces(folded, page.text)
     characters = [
         page.indexes[index] for piece in pieces for index in range(piece.page_at, piece.page_at + piece.length)
     ]
     is_whole = sum(piece.length for piece in pieces) == len(folded)
     return ("whole" if is_whole else "part" if pieces else "none"), characters
+
+
+def _find_row(quote: str, page: str) -> tuple[QuoteMatch, int, int] | None:
+    """Find the longest run of cells of a table row, stored with headings, that stand one after the other on a page.
+
+    Return how much of the row it is, where it begins in the folded text, and its length.
+    """
+    parts = quote.split("; ")[:_MAX_CELLS]
+    if len(parts) < 2 or not all(": " in part for part in parts[:-1]):
+        return None
+    cells = [fold_text(part.partition(": ")[2]).text for part in parts]
+    best: tuple[int, int, str] = (0, 0, "")
+    for first in range(len(cells)):
+        end = len(cells)
+        while end - first > max(best[0], 1) and "".join(cells[first:end]) not in page:
+            end -= 1
+        run = "".join(cells[first:end])
+        if end - first > max(best[0], 1) and _weight(run) >= _MIN_ROW_WEIGHT:
+            best = (end - first, page.find(run), run)
+    count, at, run = best
+    return ("whole" if count == len(cells) else "part", at, len(run)) if count else None
 
 
 def _find_pieces(quote: str, page: str) -> list[_Piece]:

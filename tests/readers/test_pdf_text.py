@@ -141,6 +141,91 @@ def test_a_table_goes_on_over_a_page_end_with_its_headings() -> None:
     assert lines(*pages) == [*TABLE, TABLE[2], TABLE[2]]
 
 
+HEADS = [("乡镇", ""), ("常住人口", "（人）"), ("面积（平方公", "里）")]
+BODY = [("青石", "镇"), ("86,420", ""), ("64.2", ""), ("大湾", "乡"), ("15,402", ""), ("171.9", "")]
+
+
+def lines_at(xs: list[float], ys: list[float], *, upright: bool = True) -> bytes:
+    """Operators that draw a horizontal line at each y, and a vertical one at each x, from the top left corner."""
+    ruled = [(xs[0], y, xs[-1], y) for y in ys]
+    strokes = ruled + [(x, ys[0], x, ys[-1]) for x in xs] * upright
+    return b"".join(b"%g %g m %g %g l S\n" % (x0, 842 - y0, x1, 842 - y1) for x0, y0, x1, y1 in strokes)
+
+
+def wrapped_cells(left: float = 60.0) -> bytes:
+    """A table whose cells have one or two lines, in the middle of their rows."""
+    drawn = []
+    for index, (upper, lower) in enumerate(HEADS + BODY):
+        x, y = left + 70 * (index % 3), 114 + 30 * (index // 3)
+        drawn += [(x, y - 6, upper), (x, y + 6, lower)] if lower else [(x, y, upper)]
+    return show(drawn, 9)
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        lines_at([55, 125, 195, 265], [97, 127, 157, 187]),
+        lines_at([55, 125, 195, 265], [97, 127, 157, 187], upright=False),
+        b"",
+    ],
+)
+def test_cells_of_several_lines_stay_whole_with_and_without_drawn_lines(drawn: bytes) -> None:
+    assert lines(drawn + wrapped_cells()) == [
+        "乡镇: 青石镇; 常住人口（人）: 86,420; 面积（平方公里）: 64.2",
+        "乡镇: 大湾乡; 常住人口（人）: 15,402; 面积（平方公里）: 171.9",
+    ]
+
+
+def test_a_ruled_table_across_columns_is_read_between_them() -> None:
+    cells = [
+        (x, 115 + 16 * n, text) for n, row in enumerate(ROWS) for x, text in zip((70, 250, 330, 420), row, strict=True)
+    ]
+    drawn = lines_at([60, 530], [102, 119, 167], upright=False)
+    page = drawn + show([*cells, *column(60, 200, LEFT), *column(320, 200, RIGHT)])
+    assert lines(page) == [*TABLE, LEFT_TEXT, RIGHT_TEXT]
+
+
+def test_a_ruled_table_in_a_column_stays_in_it() -> None:
+    cells = [
+        (x, 215 + 16 * n, text) for n, row in enumerate(ROWS) for x, text in zip((70, 150, 200), row, strict=False)
+    ]
+    drawn = lines_at([60, 250], [202, 219, 267], upright=False)
+    page = drawn + show([*cells, *column(60, 100, LEFT), *column(320, 100, RIGHT), *column(320, 198, RIGHT)])
+    assert lines(page)[0] == LEFT_TEXT
+    assert lines(page)[1] == "Station: Ashford North; Opened: 1891; Platforms: 4"
+    assert lines(page)[4:] == [RIGHT_TEXT, RIGHT_TEXT]
+
+
+def test_cells_merged_over_rows_are_repeated_in_each() -> None:
+    drawn = lines_at([60, 160, 260, 360], [100, 120, 160]) + b"160 702 m 360 702 l S\n"
+    texts = [(65, 114, "Region"), (165, 114, "Port"), (265, 114, "Tonnes"), (65, 144, "North")]
+    rows = [(165, 134, "Alfa"), (265, 134, "120"), (165, 154, "Bravo"), (265, 154, "88")]
+    assert lines(drawn + show([*texts, *rows])) == [
+        "Region: North; Port: Alfa; Tonnes: 120",
+        "Region: North; Port: Bravo; Tonnes: 88",
+    ]
+
+
+def test_a_frame_around_text_is_no_table() -> None:
+    page = lines_at([50, 300, 560], [90, 210]) + show([*column(60, 110, LEFT), *column(320, 110, RIGHT)])
+    assert lines(page) == [LEFT_TEXT, RIGHT_TEXT]
+
+
+def test_a_row_over_a_page_end_is_one_row_on_both_pages() -> None:
+    xs = [60.0, 160.0, 360.0, 460.0]
+    first = show([
+        (65, 114, "Measure"), (165, 114, "Description"), (365, 114, "Cost"), (65, 134, "Dyke"),
+        (165, 134, "raises the northern dyke by a"), (365, 134, "12"),
+    ])  # fmt: skip
+    second = show([
+        (165, 74, "metre along the river"), (65, 94, "Wall"), (165, 94, "repairs the outer wall"), (365, 94, "340"),
+    ])  # fmt: skip
+    document = read(lines_at(xs, [100, 120, 140]) + first, lines_at(xs, [60, 80, 100]) + second)
+    whole = "Measure: Dyke; Description: raises the northern dyke by a metre along the river; Cost: 12"
+    assert (whole, 1, 2) in located(document)
+    assert ("Measure: Wall; Description: repairs the outer wall; Cost: 340", 2, None) in located(document)
+
+
 def test_a_list_is_no_table() -> None:
     page = show(
         [*column(60, 100, ["1.", "2.", "3."]), *column(85, 100, ["Open the gate.", "Close the gate.", "Go home."])]
@@ -229,6 +314,23 @@ def test_the_document_itself_decides_on_a_hyphen() -> None:
     assert lines(show(column(60, 100, texts))) == [
         "The farmland of the estate and its wood-pulp were sold with the farmland beside it and more of the wood-pulp."
     ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "whole"),
+    [
+        ("dry-", "powder", "dry-powder"), ("photo-", "graph", "photograph"), ("ex-", "penditure", "expenditure"),
+        ("ex-", "minister", "ex-minister"), ("semi-", "conductor", "semiconductor"), ("snow-", "covered", "snow-covered"),
+    ],
+)  # fmt: skip
+def test_common_words_decide_on_a_hyphen(first: str, second: str, whole: str) -> None:
+    assert lines(show(column(60, 100, [f"The clerk wrote of the {first}", f"{second} of the town."]))) == [
+        f"The clerk wrote of the {whole} of the town."
+    ]
+
+
+def test_radicals_are_read_as_the_characters_they_stand_for() -> None:
+    assert lines(show([(60, 100, "⻔票⾦额⻅下表。")])) == ["门票金额见下表。"]
 
 
 @pytest.mark.parametrize("step", [12, 13, 17])
