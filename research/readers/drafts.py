@@ -62,7 +62,8 @@ def binary_file_error() -> UnreadableFileError:
 
 def damaged_file_error(suffix: str) -> UnreadableFileError:
     """Return the error for a file that its reader cannot parse."""
-    detail = f"The file is damaged or incomplete, or no {suffix[1:].upper()} file; get it again, or open it and save it anew."
+    kind = suffix[1:].upper()
+    detail = f"The file is damaged or incomplete, or no {kind} file; get it again, or open it and save it anew."
     return UnreadableFileError("unreadable", detail)
 
 

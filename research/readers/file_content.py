@@ -16,9 +16,12 @@ from typing import IO, Any, NamedTuple
 HEAD_BYTES = 65_536
 MAX_PART_BYTES = 1 << 20
 _SIGNATURES = (
-    (b"%PDF-", ".pdf"), (b"{\\rtf", ".rtf"), (b"\x1f\x8b", ".gz"), (b"7z\xbc\xaf\x27\x1c", ".7z"), (b"Rar!\x1a\x07", ".rar"),
-    (b"BZh", ".bz2"), (b"\xfd7zXZ\0", ".xz"), (b"\x28\xb5\x2f\xfd", ".zst"), (b"\x89PNG\r\n\x1a\n", ".png"), (b"\xff\xd8\xff", ".jpg"), (b"GIF8", ".gif"),
-    (b"II*\0", ".tiff"), (b"MM\0*", ".tiff"), (b"PAR1", ".parquet"), (b"PARE", ".parquet"), (b"SQLite format 3\0", ".sqlite"),
+    (b"%PDF-", ".pdf"), (b"{\\rtf", ".rtf"), (b"\x1f\x8b", ".gz"),
+    (b"7z\xbc\xaf\x27\x1c", ".7z"), (b"Rar!\x1a\x07", ".rar"),
+    (b"BZh", ".bz2"), (b"\xfd7zXZ\0", ".xz"), (b"\x28\xb5\x2f\xfd", ".zst"),
+    (b"\x89PNG\r\n\x1a\n", ".png"), (b"\xff\xd8\xff", ".jpg"), (b"GIF8", ".gif"),
+    (b"II*\0", ".tiff"), (b"MM\0*", ".tiff"), (b"PAR1", ".parquet"), (b"PARE", ".parquet"),
+    (b"SQLite format 3\0", ".sqlite"),
     (b"ID;P", ".slk"),
 )  # fmt: skip
 _OFFICE_FOLDERS = (("word/", ".docx"), ("ppt/", ".pptx"), ("xl/workbook.bin", ".xlsb"), ("xl/", ".xlsx"))
@@ -31,12 +34,14 @@ _COMPOUND_SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _FILE_PASS_RECORD = 0x2F  # follows the first records of an encrypted .xls file
 _FIRST_RECORD_BYTES = 1024
 _HTML = re.compile(
-    r"\s*(?:<\?xml[^<>]*>\s*)?(?:<!--.{0,2000}?-->\s*)*<(?:!doctype\s+html|html|head|body|table|meta|style|script|title|div)\b",
+    r"\s*(?:<\?xml[^<>]*>\s*)?(?:<!--.{0,2000}?-->\s*)*"
+    r"<(?:!doctype\s+html|html|head|body|table|meta|style|script|title|div)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _MHTML = re.compile(r"\s*MIME-Version:.{0,500}multipart/related", re.IGNORECASE | re.DOTALL)
 _MAIL = re.compile(
-    r"(?:(?:From|To|Cc|Subject|Date|Received|Return-Path|Delivered-To|Reply-To|Message-ID|MIME-Version|Content-Type|X-[\w-]{1,60})"
+    r"(?:(?:From|To|Cc|Subject|Date|Received|Return-Path|Delivered-To|"
+    r"Reply-To|Message-ID|MIME-Version|Content-Type|X-[\w-]{1,60})"
     r":[^\r\n]{0,2000}(?:\r?\n[ \t][^\r\n]{0,2000}){0,50}\r?\n){3}",
     re.IGNORECASE,
 )
@@ -165,7 +170,7 @@ def _text_suffix(head: bytes, *, is_complete: bool) -> str:
 
 
 def _json_suffix(text: str, *, is_complete: bool) -> str:
-    """Return ".json", ".jsonl" or ".txt" for a text; "" for damaged JSON and for values that may be JSON lines or not."""
+    """Return ".json", ".jsonl" or ".txt"; "" for damaged JSON and for plain values, which may be JSON lines."""
     first_line, _, rest = text.partition("\n")
     is_json = _is_json(first_line)
     if not text.startswith(("{", "[")):

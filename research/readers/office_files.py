@@ -31,7 +31,10 @@ def check_container(data: bytes, content_name: str, *, allow_doctype: bool = Fal
             )
             raise UnreadableFileError("unreadable", doctype_detail) from None
         limit = MAX_UNPACKED_BYTES // 1024**2
-        size_detail = f"The {content_name} unpacks to more than {limit} MB, or to far more than its size allows; save it anew, or as PDF."
+        size_detail = (
+            f"The {content_name} unpacks to more than {limit} MB, or to far more than its size allows; "
+            "save it anew, or as PDF."
+        )
         raise UnreadableFileError("too large", size_detail, "unpacked") from None
 
 

@@ -107,12 +107,30 @@ PDF = b"%PDF-1.7\n1 0 obj\n<<>>\nendobj\n"
 XLS = (SAMPLES / "libreoffice.xls").read_bytes()
 FORMULAS = [[f"=1+{n}", f"=A{n + 1}*2"] for n in range(5)]
 GOOD = {
-    ".docx": word_file(), ".xlsx": workbook(), ".xls": XLS, ".csv": CSV, ".json": json.dumps([{"id": 1}, {"id": 2}]).encode(),
-    ".html": TABLE_PAGE, ".eml": MAIL, ".png": picture("PNG"), ".jpg": picture("JPEG"), ".webp": picture("WEBP"), ".tiff": picture("TIFF"),
-    **{Path(name).suffix: (SAMPLES / name).read_bytes() for name in (
-        "pandoc.pptx", "libreoffice.odt", "libreoffice.ods", "libreoffice.rtf", "libreoffice.epub", "outlook.msg", "pandoc.ipynb",
-    )},
-}  # fmt: skip
+    ".docx": word_file(),
+    ".xlsx": workbook(),
+    ".xls": XLS,
+    ".csv": CSV,
+    ".json": json.dumps([{"id": 1}, {"id": 2}]).encode(),
+    ".html": TABLE_PAGE,
+    ".eml": MAIL,
+    ".png": picture("PNG"),
+    ".jpg": picture("JPEG"),
+    ".webp": picture("WEBP"),
+    ".tiff": picture("TIFF"),
+    **{
+        Path(name).suffix: (SAMPLES / name).read_bytes()
+        for name in (
+            "pandoc.pptx",
+            "libreoffice.odt",
+            "libreoffice.ods",
+            "libreoffice.rtf",
+            "libreoffice.epub",
+            "outlook.msg",
+            "pandoc.ipynb",
+        )
+    },
+}
 BLANK = {"nothing": b"", "white space": b" \r\n\t ", "a mark": b"\xef\xbb\xbf", "a wide mark": b"\xff\xfe\r\0\n\0"}
 
 
@@ -126,20 +144,23 @@ def test_a_good_file_is_recognised_or_unknown_but_never_taken_for_another(suffix
     assert content == FileContent(expected)
 
 
-@each_row("data, suffix", [
-    (b"\xff\xfe" + "a,b\r\n1,2".encode("utf-16-le"), ".txt"),
-    ("名称,金额\r\n甲,1".encode("gb18030"), ".txt"),
-    (b'{"a": 1}\n{"a": 2}\n', ".jsonl"),
-    (b'{\n "a": 1\n}', ".json"),
-    (b'{"a": 1', ""),  # damaged JSON
-    (b"42\n43\n", ""),  # JSON lines, or a column of numbers
-    (b"junk\n%PDF-1.4\n", ""),
-    (b"<?xml version='1.0'?>\n<!-- x --><html>", ".html"),
-    (b"MIME-Version: 1.0\nContent-Type: multipart/related; boundary=x\n", ".mht"),
-    (package(**{"[Content_Types].xml": b"", "word__document2.xml": b""}), ".docx"),
-    (package(**{"content.xml": b""}), ""),
-    (package(notes=b""), ".zip"),
-])  # fmt: skip
+@each_row(
+    "data, suffix",
+    [
+        (b"\xff\xfe" + "a,b\r\n1,2".encode("utf-16-le"), ".txt"),
+        ("名称,金额\r\n甲,1".encode("gb18030"), ".txt"),
+        (b'{"a": 1}\n{"a": 2}\n', ".jsonl"),
+        (b'{\n "a": 1\n}', ".json"),
+        (b'{"a": 1', ""),  # damaged JSON
+        (b"42\n43\n", ""),  # JSON lines, or a column of numbers
+        (b"junk\n%PDF-1.4\n", ""),
+        (b"<?xml version='1.0'?>\n<!-- x --><html>", ".html"),
+        (b"MIME-Version: 1.0\nContent-Type: multipart/related; boundary=x\n", ".mht"),
+        (package(**{"[Content_Types].xml": b"", "word__document2.xml": b""}), ".docx"),
+        (package(**{"content.xml": b""}), ""),
+        (package(notes=b""), ".zip"),
+    ],
+)
 def test_the_content_decides_about_the_format(data: bytes, suffix: str) -> None:
     assert recognise(io.BytesIO(data)).suffix == suffix
 
@@ -158,11 +179,19 @@ def test_a_document_of_zero_bytes_alone_is_damaged() -> None:
         assert refusal(f"a{suffix}", bytes(9_000)).problem == "unreadable", suffix
 
 
-@each_row("suffix, data", [
-    (".docx", OFFICE_PASSWORD), (".pptx", OFFICE_PASSWORD), (".xlsx", OFFICE_PASSWORD), (".xls", OFFICE_PASSWORD),
-    (".xls", locked_xls()), (".odt", locked_odf("text")), (".ods", locked_odf("spreadsheet")),
-    *((suffix, with_flags(GOOD[suffix])) for suffix in (".docx", ".xlsx", ".pptx", ".odt", ".ods", ".epub")),
-])  # fmt: skip
+@each_row(
+    "suffix, data",
+    [
+        (".docx", OFFICE_PASSWORD),
+        (".pptx", OFFICE_PASSWORD),
+        (".xlsx", OFFICE_PASSWORD),
+        (".xls", OFFICE_PASSWORD),
+        (".xls", locked_xls()),
+        (".odt", locked_odf("text")),
+        (".ods", locked_odf("spreadsheet")),
+        *((suffix, with_flags(GOOD[suffix])) for suffix in (".docx", ".xlsx", ".pptx", ".odt", ".ods", ".epub")),
+    ],
+)
 def test_a_document_with_a_password_is_named_as_such(suffix: str, data: bytes) -> None:
     error = refusal(f"a{suffix}", data)
     assert (error.problem, "password" in error.detail) == ("encrypted", True)
@@ -192,23 +221,47 @@ def test_rich_text_that_ends_before_its_text_is_damaged_and_not_empty() -> None:
     assert refusal("a.rtf", GOOD[".rtf"][:3_000]).problem == "unreadable"
 
 
-@each_row("suffix, content, data", [
-    (".docx", ".pdf", PDF), (".pdf", ".jpg", GOOD[".jpg"]), (".pdf", ".docx", GOOD[".docx"]), (".docx", ".html", PAGE),
-    (".pptx", ".zip", package(notes=b"x")), (".csv", ".gz", gzip.compress(CSV)), (".xlsx", ".html", PAGE), (".json", ".html", PAGE),
-    (".csv", ".html", PAGE), (".xls", ".xml", SPREADSHEET_XML), (".docx", ".xlsx", GOOD[".xlsx"]), (".docx", ".txt", b"Here is text."),
-    (".txt", ".rtf", GOOD[".rtf"]), (".png", ".pdf", PDF), (".msg", ".eml", MAIL), (".md", ".docx", GOOD[".docx"]),
-    (".xls", ".doc", compound_file({"WordDocument": bytes(600)})), (".xlsx", ".parquet", b"PAR1" + bytes(60)),
-])  # fmt: skip
+@each_row(
+    "suffix, content, data",
+    [
+        (".docx", ".pdf", PDF),
+        (".pdf", ".jpg", GOOD[".jpg"]),
+        (".pdf", ".docx", GOOD[".docx"]),
+        (".docx", ".html", PAGE),
+        (".pptx", ".zip", package(notes=b"x")),
+        (".csv", ".gz", gzip.compress(CSV)),
+        (".xlsx", ".html", PAGE),
+        (".json", ".html", PAGE),
+        (".csv", ".html", PAGE),
+        (".xls", ".xml", SPREADSHEET_XML),
+        (".docx", ".xlsx", GOOD[".xlsx"]),
+        (".docx", ".txt", b"Here is text."),
+        (".txt", ".rtf", GOOD[".rtf"]),
+        (".png", ".pdf", PDF),
+        (".msg", ".eml", MAIL),
+        (".md", ".docx", GOOD[".docx"]),
+        (".xls", ".doc", compound_file({"WordDocument": bytes(600)})),
+        (".xlsx", ".parquet", b"PAR1" + bytes(60)),
+    ],
+)
 def test_a_mislabelled_document_is_refused_with_its_real_kind(suffix: str, content: str, data: bytes) -> None:
     error = refusal(f"a{suffix}", data)
     assert (error.problem, error.content) == ("mislabelled", content)
     assert suffix in error.detail
 
 
-@each_row("suffix, content, data", [
-    (".xls", ".html", TABLE_PAGE), (".xls", ".xlsx", GOOD[".xlsx"]), (".xlsx", ".xls", XLS), (".xlsx", ".csv", CSV), (".ods", ".xlsx", GOOD[".xlsx"]),
-    (".csv", ".xlsx", GOOD[".xlsx"]), (".jsonl", ".json", json.dumps([{"name": "Town 7"}]).encode()),
-])  # fmt: skip
+@each_row(
+    "suffix, content, data",
+    [
+        (".xls", ".html", TABLE_PAGE),
+        (".xls", ".xlsx", GOOD[".xlsx"]),
+        (".xlsx", ".xls", XLS),
+        (".xlsx", ".csv", CSV),
+        (".ods", ".xlsx", GOOD[".xlsx"]),
+        (".csv", ".xlsx", GOOD[".xlsx"]),
+        (".jsonl", ".json", json.dumps([{"name": "Town 7"}]).encode()),
+    ],
+)
 def test_a_table_under_the_name_of_another_kind_is_read_as_what_it_is(suffix: str, content: str, data: bytes) -> None:
     document = read_document(f"a{suffix}", data)
     assert document.content == content
@@ -225,12 +278,22 @@ def test_formulas_without_results_are_counted_or_refused() -> None:
 def test_a_bad_file_costs_no_other_file_of_the_same_batch(tmp_path: Path) -> None:
     library = Library(tmp_path / "library.db", lambda: None)
     files = [
-        ("a.md", b"# Lake\n\nWater."), ("bad.docx", PDF), ("b\x1b[31m<b>.docx", b""), ("c.xls", TABLE_PAGE), ("d.xlsx", OFFICE_PASSWORD), ("e.txt", b"End."),
-    ]  # fmt: skip
+        ("a.md", b"# Lake\n\nWater."),
+        ("bad.docx", PDF),
+        ("b\x1b[31m<b>.docx", b""),
+        ("c.xls", TABLE_PAGE),
+        ("d.xlsx", OFFICE_PASSWORD),
+        ("e.txt", b"End."),
+    ]
     results = list(library.add_files(files))
     assert [(result.outcome, result.content) for result in results] == [
-        ("added", ""), ("mislabelled", ".pdf"), ("empty", ""), ("added", ".html"), ("encrypted", ""), ("added", ""),
-    ]  # fmt: skip
+        ("added", ""),
+        ("mislabelled", ".pdf"),
+        ("empty", ""),
+        ("added", ".html"),
+        ("encrypted", ""),
+        ("added", ""),
+    ]
     rejected, total = library.list_rejected()
     assert (total, {item.content for item in rejected}) == (3, {"", ".pdf"})
     library.close()
@@ -264,26 +327,51 @@ def test_a_blank_table_of_any_kind_is_empty(name: str, tmp_path: Path) -> None:
         assert table_error(tmp_path, f"a{suffix}", BLANK[name]).reason == "empty", suffix
 
 
-@each_row("suffix, reason, data", [
-    (".xlsx", "encrypted", OFFICE_PASSWORD), (".xls", "encrypted", locked_xls()), (".ods", "encrypted", locked_odf("spreadsheet")),
-    (".xlsx", "encrypted", with_flags(GOOD[".xlsx"])), (".docx", "encrypted", OFFICE_PASSWORD), (".parquet", "encrypted", b"PARE" + bytes(90)),
-    (".xlsx", "broken", GOOD[".xlsx"][:2_000]), (".xls", "broken", XLS[:3_000]), (".csv", "broken", bytes(9_000)),
-    (".csv", "broken", CSV + bytes(10)), (".csv", "broken", ("名称,金额\n" + "甲,1\n" * 50 + "甲").encode()[:-1]), (".json", "broken", b'[{"id": 1}, {"i'),
-    (".json", "broken", b"[" * 100_000), (".json", "encoding", '[{"id": 1}]'.encode("utf-16")), (".csv", "broken", b"\x80\x81\x00\x02" * 90),
-    (".xlsx", "uncalculated", workbook(*FORMULAS)), (".xlsx", "empty", workbook(chart_only=True)),
-])  # fmt: skip
+@each_row(
+    "suffix, reason, data",
+    [
+        (".xlsx", "encrypted", OFFICE_PASSWORD),
+        (".xls", "encrypted", locked_xls()),
+        (".ods", "encrypted", locked_odf("spreadsheet")),
+        (".xlsx", "encrypted", with_flags(GOOD[".xlsx"])),
+        (".docx", "encrypted", OFFICE_PASSWORD),
+        (".parquet", "encrypted", b"PARE" + bytes(90)),
+        (".xlsx", "broken", GOOD[".xlsx"][:2_000]),
+        (".xls", "broken", XLS[:3_000]),
+        (".csv", "broken", bytes(9_000)),
+        (".csv", "broken", CSV + bytes(10)),
+        (".csv", "broken", ("名称,金额\n" + "甲,1\n" * 50 + "甲").encode()[:-1]),
+        (".json", "broken", b'[{"id": 1}, {"i'),
+        (".json", "broken", b"[" * 100_000),
+        (".json", "encoding", '[{"id": 1}]'.encode("utf-16")),
+        (".csv", "broken", b"\x80\x81\x00\x02" * 90),
+        (".xlsx", "uncalculated", workbook(*FORMULAS)),
+        (".xlsx", "empty", workbook(chart_only=True)),
+    ],
+)
 def test_an_unreadable_table_is_refused_with_its_reason(
     suffix: str, reason: UnreadableReason, data: bytes, tmp_path: Path
 ) -> None:
     assert table_error(tmp_path, f"a{suffix}", data).reason == reason
 
 
-@each_row("suffix, reason, content, data", [
-    (".csv", "packed", ".gz", gzip.compress(CSV)), (".xlsx", "packed", ".zip", package(notes=b"x")), (".csv", "mislabelled", ".pdf", PDF),
-    (".csv", "mislabelled", ".html", PAGE), (".json", "mislabelled", ".html", PAGE), (".xls", "mislabelled", ".html", PAGE),
-    (".xls", "mislabelled", ".xml", SPREADSHEET_XML), (".csv", "mislabelled", ".eml", MAIL), (".xlsx", "mislabelled", ".pptx", GOOD[".pptx"]),
-    (".html", "mislabelled", ".txt", CSV), (".docx", "mislabelled", ".jpg", GOOD[".jpg"]), (".txt", "mislabelled", ".rtf", GOOD[".rtf"]),
-])  # fmt: skip
+@each_row(
+    "suffix, reason, content, data",
+    [
+        (".csv", "packed", ".gz", gzip.compress(CSV)),
+        (".xlsx", "packed", ".zip", package(notes=b"x")),
+        (".csv", "mislabelled", ".pdf", PDF),
+        (".csv", "mislabelled", ".html", PAGE),
+        (".json", "mislabelled", ".html", PAGE),
+        (".xls", "mislabelled", ".html", PAGE),
+        (".xls", "mislabelled", ".xml", SPREADSHEET_XML),
+        (".csv", "mislabelled", ".eml", MAIL),
+        (".xlsx", "mislabelled", ".pptx", GOOD[".pptx"]),
+        (".html", "mislabelled", ".txt", CSV),
+        (".docx", "mislabelled", ".jpg", GOOD[".jpg"]),
+        (".txt", "mislabelled", ".rtf", GOOD[".rtf"]),
+    ],
+)
 def test_a_mislabelled_file_without_a_table_is_refused_with_its_real_kind(
     suffix: str, reason: UnreadableReason, content: str, data: bytes, tmp_path: Path
 ) -> None:
@@ -291,11 +379,21 @@ def test_a_mislabelled_file_without_a_table_is_refused_with_its_real_kind(
     assert (error.reason, error.content) == (reason, content)
 
 
-@each_row("suffix, content, data, count", [
-    (".xls", ".html", TABLE_PAGE, 40), (".xls", ".xlsx", GOOD[".xlsx"], 40), (".xlsx", ".xls", XLS, 2), (".xlsx", ".csv", CSV, 40),
-    (".xlsx", ".csv", b"\xff\xfe" + CSV.decode().encode("utf-16-le"), 40), (".csv", ".xlsx", GOOD[".xlsx"], 40), (".csv", ".html", TABLE_PAGE, 40),
-    (".csv", ".json", b'[{"id": 1}, {"id": 2}]', 2), (".json", ".csv", CSV, 40), (".ods", ".xlsx", GOOD[".xlsx"], 40),
-])  # fmt: skip
+@each_row(
+    "suffix, content, data, count",
+    [
+        (".xls", ".html", TABLE_PAGE, 40),
+        (".xls", ".xlsx", GOOD[".xlsx"], 40),
+        (".xlsx", ".xls", XLS, 2),
+        (".xlsx", ".csv", CSV, 40),
+        (".xlsx", ".csv", b"\xff\xfe" + CSV.decode().encode("utf-16-le"), 40),
+        (".csv", ".xlsx", GOOD[".xlsx"], 40),
+        (".csv", ".html", TABLE_PAGE, 40),
+        (".csv", ".json", b'[{"id": 1}, {"id": 2}]', 2),
+        (".json", ".csv", CSV, 40),
+        (".ods", ".xlsx", GOOD[".xlsx"], 40),
+    ],
+)
 def test_a_mislabelled_table_is_read_as_what_it_is_with_a_remark(
     suffix: str, content: str, data: bytes, count: int, tmp_path: Path
 ) -> None:
