@@ -163,6 +163,14 @@ def _draw_outcome(job: IngestionJob, index: int) -> None:
         parts.append(t(message_key, n=unread_count))
     if job.error:
         storage_errors.draw(job.error)
+    for item in job.remarked:
+        name = escape_markdown(file_name(item.name), 80)
+        if item.content:
+            st.caption(t("added.read_as", name=name, suffix=item.content))
+        if item.is_cut:
+            st.caption(t("added.cut", name=name))
+        if item.uncalculated:
+            st.caption(t("added.uncalculated", name=name, n=item.uncalculated))
     with st.container(horizontal=True, vertical_alignment="center", key=f"outcome_{index}"):
         is_complete = job.state == "done" and not job.failed_files and job.total_files
         icon = ":material/check_circle:" if is_complete else ":material/info:"
@@ -186,6 +194,8 @@ def _draw_rejected(library: Library) -> None:
             name = t("mark.aside", text=name, more=t("answer.page", n=item.pages, unit="page"))
         elif item.pages:
             name = t("mark.aside", text=name, more=t("unread.pages", pages=format_page_list(item.pages)))
+        elif item.content:
+            name = t("mark.aside", text=name, more=t("unread.content", suffix=item.content))
         groups.setdefault((item.outcome, item.limit), []).append(name)
     title = t("unread.title", n=format_number(total))
     with st.expander(title, key="unread", icon=":material/error_outline:", expanded=True):

@@ -58,6 +58,12 @@ def _add_documents(args: argparse.Namespace) -> int:
             details.append(f"pages {research.page_ranges(outcome.pages)} hold pictures without text")
         elif outcome.detail:
             details.append(outcome.detail)
+        if outcome.is_ok and outcome.content:
+            details.append(f"content of a {outcome.content} file, read as such")
+        if outcome.is_cut:
+            details.append("ends before its own end; text may be missing")
+        if outcome.uncalculated:
+            details.append(f"{outcome.uncalculated} formulas without a stored result are missing")
         if outcome.skipped_attachments:
             details.append(f"attachments of other types not read: {', '.join(outcome.skipped_attachments)}")
         detail = "; ".join(details)

@@ -55,6 +55,8 @@ _LAYOUT_KEYS = {
     "merged_numbers": "loaded.merged_numbers",
     "unknown_details": "loaded.unknown_details",
     "serial_days": "loaded.serial_days",
+    "read_as": "loaded.read_as",
+    "cut": "loaded.cut",
     "parentheses": "loaded.parentheses",
 }
 # Notes on how a file is laid out, which matter to no figure.

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from research.readers.delimiters import find_delimiter, find_quote
+from research.readers.drafts import UnreadableFileError, reject_binary
 from research.readers.table_records import SAMPLE_ROWS, UnreadableTableError
 from research.readers.text_encoding import detect_encoding
 
@@ -28,14 +29,19 @@ def find_file_encoding(stream: BinaryIO, file: str) -> str:
     is_complete = len(head) < BLOCK_SIZE
     guess = detect_encoding(head if is_complete else head[: head.rfind(b"\n") + 1] or head)
     if guess is None or not guess.is_sure:
-        raise UnreadableTableError("encoding", file)
+        raise UnreadableTableError("broken" if b"\0" in head else "encoding", file)
+    try:
+        reject_binary(head.decode(guess.encoding, "replace"))
+    except UnreadableFileError:
+        raise UnreadableTableError("broken", file) from None
     decoder = codecs.getincrementaldecoder(guess.encoding)()
     stream.seek(0)
     try:
         while block := stream.read(BLOCK_SIZE):
             if "\x00" in decoder.decode(block):
                 raise UnreadableTableError("broken", file)
-        decoder.decode(b"", final=True)
+        if decoder.getstate()[0]:  # the last character is incomplete
+            raise UnreadableTableError("broken", file)
     except UnicodeError:
         raise UnreadableTableError("encoding", file) from None
     return guess.encoding
@@ -101,6 +107,6 @@ def read_first_rows(
         except UnicodeError:
             raise UnreadableTableError("encoding", file) from None
     rows = list(islice(read_rows(path, encoding, delimiter, file), SAMPLE_ROWS))
-    if not any(any(row) for row in rows):
+    if not any(cell.strip() for row in rows for cell in row):
         raise UnreadableTableError("empty", file)
     return rows, delimiter

@@ -25,7 +25,7 @@ class DocumentTable(NamedTuple):
     rows: list[list[str]]
 
 
-def read_document_tables(path: Path, file: str) -> list[DocumentTable]:
+def read_document_tables(path: Path, kind: str, file: str) -> list[DocumentTable]:
     """Read the tables of a document that hold data, in order; a number in merged cells stands in the first alone.
 
     Raises:
@@ -33,7 +33,7 @@ def read_document_tables(path: Path, file: str) -> list[DocumentTable]:
     """
     if path.stat().st_size > MAX_FILE_BYTES:
         raise UnreadableTableError("size", file)
-    read = _word_tables if Path(file).suffix.lower() == ".docx" else _page_tables
+    read = _word_tables if kind == ".docx" else _page_tables
     used_names: set[str] = set()
     try:
         return [

@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
+import io
 import os
 import struct
 import zipfile
@@ -37,12 +38,15 @@ from research.readers.drafts import (
     TextBlock,
     UnreadableFileError,
     clean_lines,
+    damaged_file_error,
+    mislabelled_error,
     one_line,
     remove_invisible,
     too_deep_error,
     too_long_error,
 )
 from research.readers.epub import read_epub
+from research.readers.file_content import fits, recognise
 from research.readers.json_records import read_json, read_json_lines
 from research.readers.mail import MAX_ATTACHED_DEPTH, MAX_ATTACHMENTS, read_eml
 from research.readers.markup import read_html, read_markdown, read_plain_text, web_address
@@ -122,7 +126,9 @@ class Document(Record):
     empty.
 
     Heading lines are part of the text and lie between sections. `published` is stated by the file,
-    never guessed. `sha256` is the digest of the file's bytes. `pictures` are the pages that hold
+    never guessed. `sha256` is the digest of the file's bytes. `content` is the suffix of the format in which the file
+    was read, "" for that of its name, and `uncalculated` the number of formulas without a stored result. A file with
+    `is_cut` ends before its own end, so that text may be missing. `pictures` are the pages that hold
     images without text, each with its chapter, `attachments` the files in a mail.
     """
 
@@ -134,6 +140,9 @@ class Document(Record):
     published: date | None = None
     language: Language
     sha256: str
+    content: str = ""
+    uncalculated: int = 0
+    is_cut: bool = False
     pictures: tuple[tuple[int, str], ...] = ()
     attachments: tuple[Attachment, ...] = ()
 
@@ -189,13 +198,14 @@ def parse_task(data: bytes, progress: object, *, name: str, **options: bool) -> 
             "detail": error.detail,
             "limit": error.limit,
             "pages": error.pages,
+            "content": error.content,
         }
 
 
 def _parser_failure(fault: ParserFault, suffix: str) -> UnreadableFileError:
     """Return the error for a file whose parser failed."""
     if fault == "crash":
-        return _damaged_file_error(suffix)
+        return damaged_file_error(suffix)
     problem, limit, detail = _PARSER_FAILURES[fault]
     return UnreadableFileError(problem, detail, limit)
 
@@ -210,12 +220,6 @@ _PARSER_FAILURES: dict[ParserFault, tuple[FileProblem, FileLimit, str]] = {
         "too large", "memory", "Reading it takes more memory than a file of its size may take; save it anew or split it.",
     ),
 }  # fmt: skip
-
-
-def _damaged_file_error(suffix: str) -> UnreadableFileError:
-    kind = suffix[1:].upper()
-    detail = f"The file is damaged or no {kind} file; open it, save it anew and try again."
-    return UnreadableFileError("unreadable", detail)
 
 
 def _check_suffix(name: str, data: bytes) -> str:
@@ -243,8 +247,9 @@ def parse_document(name: str, data: bytes, *, allow_scans: bool = False, all_tex
     Raises:
         UnreadableFileError: the file has no readable text; the error gives the reason.
     """
-    suffix = _check_suffix(name, data)
-    draft = _read_by_suffix(suffix, data, all_text=all_text) if data.strip() else FileDraft()
+    named_suffix = _check_suffix(name, data)
+    suffix = _content_suffix(named_suffix, data)
+    draft = _read_by_suffix(suffix, data, all_text=all_text) if suffix else FileDraft()
     title = one_line(draft.title) or one_line(PurePosixPath(name.replace("\\", "/")).stem) or "untitled"
     text, sections = _join_blocks(draft.blocks, title)
     if not text.strip() and not (allow_scans and draft.picture_pages):
@@ -252,7 +257,14 @@ def parse_document(name: str, data: bytes, *, allow_scans: bool = False, all_tex
             raise UnreadableFileError(
                 "no text layer", "The file holds pictures without text.", pages=[*draft.picture_pages]
             )
-        raise UnreadableFileError("empty", "The file holds no text.")
+        if draft.is_cut:
+            raise damaged_file_error(suffix)
+        if draft.uncalculated:
+            detail = (
+                "The workbook holds only formulas without stored results; open it in Excel, save it and add it again."
+            )
+            raise UnreadableFileError("empty", detail, "formulas")
+        raise UnreadableFileError("empty", "The file holds no text; check that it is the right file.")
     if len(text) > MAX_CHARACTERS:
         raise too_long_error()
     return Document(
@@ -264,6 +276,9 @@ def parse_document(name: str, data: bytes, *, allow_scans: bool = False, all_tex
         published=draft.published,
         language=draft.language or detect_language(text or title),
         sha256=hashlib.sha256(data).hexdigest(),
+        content=suffix if suffix != named_suffix else "",
+        uncalculated=draft.uncalculated,
+        is_cut=draft.is_cut,
         pictures=tuple(draft.picture_pages.items()),
         attachments=tuple(
             Attachment(
@@ -273,6 +288,32 @@ def parse_document(name: str, data: bytes, *, allow_scans: bool = False, all_tex
             for file, content in draft.attachments
         ),
     )
+
+
+def _content_suffix(suffix: str, data: bytes) -> str:
+    """Return the suffix of the format in which a file is read: `suffix`, that of its name, unless its content is
+    another kind of table; "" for a blank file.
+
+    Raises:
+        UnreadableFileError: it is encrypted, cut off, or of another format.
+    """
+    content = recognise(io.BytesIO(data))
+    if content.is_blank:
+        return ""
+    if content.is_encrypted:
+        raise UnreadableFileError("encrypted", "The file is protected with a password; save it without.")
+    if content.is_cut:
+        raise damaged_file_error(suffix)
+    if fits(suffix, content.suffix):
+        return suffix
+    is_table = suffix in (".csv", ".tsv", *_WORKBOOKS)
+    if is_table and content.suffix == ".txt":
+        return ".csv"
+    if is_table and content.suffix == ".html" and b"<table" in data.lower():  # exports of banks, called .xls
+        return ".html"
+    if (is_table and content.suffix in _WORKBOOKS) or (content.suffix == ".json" and suffix in _JSON_LINES):
+        return content.suffix
+    raise mislabelled_error(suffix, content.suffix)
 
 
 def find_accepted_files(folder: Path, *, include_pictures: bool = False) -> Iterator[Path]:
@@ -348,7 +389,7 @@ def _read_by_suffix(suffix: str, data: bytes, *, all_text: bool) -> FileDraft:
     except _parser_errors() as error:
         if "Excessive depth" in str(error):  # message of libxml2
             raise too_deep_error() from error
-        raise _damaged_file_error(suffix) from error
+        raise damaged_file_error(suffix) from error
 
 
 def _join_blocks(blocks: list[TextBlock], title: str) -> tuple[str, tuple[DocumentSection, ...]]:
@@ -387,6 +428,8 @@ class FileFormat(NamedTuple):
     imports: tuple[str, ...] = ()
 
 
+_WORKBOOKS = (".xlsx", ".xls", ".xlsb", ".ods")
+_JSON_LINES = (".jsonl", ".ndjson")
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff")
 _FORMATS = {
     ".txt": FileFormat(read_plain_text),

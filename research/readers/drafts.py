@@ -10,21 +10,22 @@ from typing import Literal, NamedTuple
 
 from research.core.records import Language
 from research.core.text.decimals import join_decimals
+from research.readers.file_content import ARCHIVE_SUFFIXES
 from research.readers.text_encoding import detect_encoding
 from research.readers.webpages import PageLimitError
 
 MAX_CHARACTERS = 5_000_000
 MAX_DEPTH = 256  # libxml2's limit on nested elements
 
-FileProblem = Literal["unsupported", "unreadable", "encrypted", "empty", "no text layer", "too large"]
+FileProblem = Literal["unsupported", "unreadable", "encrypted", "empty", "no text layer", "mislabelled", "too large"]
 # The limit that a file exceeds: its size, characters of text, pages of a PDF, rows of a table,
 # cells of a sheet, unpacked size, drawing of one PDF page, depth of nesting, pixels of an image,
 # attributes of an element, elements of a page, slides that are pictures, files attached to a mail, mails
-# attached to each other, time or memory of the parser; or a limit of the machine: files read at once (busy),
+# attached to each other, time or memory of the parser, formulas without stored results; or a limit of the machine: files read at once (busy),
 # processes that can be started (start).
 FileLimit = Literal[
     "", "size", "characters", "pages", "rows", "cells", "unpacked", "page", "depth", "pixels",
-    "attributes", "elements", "slides", "attachments", "attached", "time", "memory", "busy", "start",
+    "attributes", "elements", "slides", "formulas", "attachments", "attached", "time", "memory", "busy", "start",
 ]  # fmt: skip
 
 _INVISIBLE_CHARS = "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u200b\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -34,11 +35,14 @@ class UnreadableFileError(Exception):
     """A file has no readable text.
 
     `detail`, also the message, is one line for the file's owner; `limit` is the exceeded limit, if
-    any; `pages` are the pages that are images.
+    any; `pages` are the pages that are images; `content` is the suffix of the format that a mislabelled file has.
     """
 
-    def __init__(self, problem: FileProblem, detail: str, limit: FileLimit = "", pages: Sequence[int] = ()) -> None:
+    def __init__(
+        self, problem: FileProblem, detail: str, limit: FileLimit = "", pages: Sequence[int] = (), content: str = ""
+    ) -> None:
         self.problem: FileProblem = problem
+        self.content = content
         self.pages = tuple(pages)
         self.limit: FileLimit = limit
         self.detail = one_line(detail, 300)
@@ -53,7 +57,25 @@ def too_long_error() -> UnreadableFileError:
 
 def binary_file_error() -> UnreadableFileError:
     """Return the error for a binary file with a text suffix."""
-    return UnreadableFileError("unreadable", "This is a binary file, not text.")
+    return UnreadableFileError("unreadable", "This is a binary file, not text; check that it is the right file.")
+
+
+def damaged_file_error(suffix: str) -> UnreadableFileError:
+    """Return the error for a file that its reader cannot parse."""
+    kind = suffix[1:].upper()
+    detail = f"The file is damaged or incomplete, or no {kind} file; get it again, or open it and save it anew."
+    return UnreadableFileError("unreadable", detail)
+
+
+def mislabelled_error(suffix: str, content: str) -> UnreadableFileError:
+    """Return the error for a file whose content is not of the format of its suffix."""
+    if content in ARCHIVE_SUFFIXES:
+        detail = f"This is a packed file ({content}), not a {suffix} file; unpack it and add the files in it."
+    elif content == ".txt":
+        detail = f"This is plain text, not a {suffix} file; rename it to .txt or .csv."
+    else:
+        detail = f"This is a {content} file, not a {suffix} file; rename it to {content}, or save it anew."
+    return UnreadableFileError("mislabelled", detail, content=content)
 
 
 def too_deep_error() -> UnreadableFileError:
@@ -91,6 +113,8 @@ class FileDraft:
     language: Language | None = None
     picture_pages: dict[int, str] = field(default_factory=dict)  # image pages -> chapter
     attachments: list[tuple[str, bytes]] = field(default_factory=list)  # files of a mail: name, content
+    uncalculated: int = 0  # formulas without a stored result
+    is_cut: bool = False  # ends before its own end, so that text may be missing
     open_headings: list[tuple[int, str]] = field(default_factory=list)
     page: int | None = None  # of the blocks that are added next
 
@@ -145,6 +169,8 @@ def decode_text(data: bytes) -> str:
     """
     guess = detect_encoding(data)
     if guess is None or not guess.is_sure:
+        if b"\0" in data:
+            raise binary_file_error()
         raise UnreadableFileError("unreadable", "The encoding of this text cannot be told; save it as UTF-8.")
     try:
         return reject_binary(data.decode(guess.encoding))

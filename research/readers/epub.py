@@ -31,6 +31,7 @@ _EMPTY_ELEMENT = re.compile(
     rb"<(?!(?:br|hr|img|image|meta|link|col|wbr|input|area|base|source)\b)([A-Za-z][\w:]*)([^<>]*)/>"
 )
 _SCRIPT_RULE = re.compile(rb"\.(?P<name>[\w-]{1,80})\s*\{[^{}]{0,2000}vertical-align\s*:\s*(?P<script>super|sub)\b")
+_END_BYTES = 4_096  # of a chapter, within which XHTML has its end tag
 _DEPTH_PER_HEADING = 10  # levels of a chapter's own headings lie below the entry of the contents above it
 
 
@@ -66,7 +67,9 @@ def read_epub(data: bytes) -> FileDraft:
             chapter, media_type, properties = manifest.get(reference.get("idref"), ("", "", ""))
             if chapter in names and media_type in _PAGE_TYPES and "nav" not in (properties or "").split():
                 chapters += 1
-                _add_chapter(draft, _parse_chapter(book.read(chapter), scripts), contents.get(chapter, []))
+                page = book.read(chapter)
+                _add_chapter(draft, _parse_chapter(page, scripts), contents.get(chapter, []))
+                draft.is_cut |= media_type == "application/xhtml+xml" and b"</html" not in page[-_END_BYTES:].lower()
     if not chapters:
         raise UnreadableFileError("unreadable", "The book lists no chapters that are in the file; save it anew.")
     return draft

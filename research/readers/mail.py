@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
+from email.errors import CloseBoundaryNotFoundDefect
 from email.message import EmailMessage, MIMEPart
 from email.parser import BytesParser
 from email.utils import parsedate_to_datetime
@@ -54,6 +55,8 @@ def draft_mail(message: EmailMessage) -> FileDraft:
     plain, html = (message.get_body((kind,)) for kind in ("plain", "html"))
     further, attachments = _sort_parts(message, [plain, html])
     draft = FileDraft(title=headers["Subject"], published=_sent_day(message), attachments=attachments)
+    defects = (defect for part in message.walk() for defect in part.defects)
+    draft.is_cut = any(isinstance(defect, CloseBoundaryNotFoundDefect) for defect in defects)
     html_root = parse_page(_payload(html), html.get_content_charset("")) if html is not None else None
     draft.add_text("\n".join([*_header_lines(headers), *_attachment_line(attachments)]))
     _add_body(draft, _part_text(plain) if plain is not None else "", html_root)

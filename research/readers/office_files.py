@@ -12,17 +12,13 @@ MAX_UNPACKED_BYTES = 200 * 1024 * 1024  # declared by a zip container
 
 
 def check_container(data: bytes, content_name: str, *, allow_doctype: bool = False) -> None:
-    """Refuse encrypted, old and oversized containers before anything is unpacked.
+    """Refuse encrypted and oversized containers before anything is unpacked.
 
     `allow_doctype` accepts document types, for parsers that expand no entities.
 
     Raises:
         UnreadableFileError: the container is refused.
     """
-    if data.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
-        if "EncryptedPackage".encode("utf-16-le") in data:
-            raise UnreadableFileError("encrypted", f"The {content_name} is protected with a password; save it without.")
-        raise UnreadableFileError("unreadable", f"The {content_name} is in an old Office format; save it anew.")
     try:
         check_package(io.BytesIO(data), MAX_UNPACKED_BYTES, allow_doctype=allow_doctype)
     except PackageError as error:
@@ -35,7 +31,10 @@ def check_container(data: bytes, content_name: str, *, allow_doctype: bool = Fal
             )
             raise UnreadableFileError("unreadable", doctype_detail) from None
         limit = MAX_UNPACKED_BYTES // 1024**2
-        size_detail = f"The {content_name} unpacks to more than {limit} MB, or to far more than its size allows."
+        size_detail = (
+            f"The {content_name} unpacks to more than {limit} MB, or to far more than its size allows; "
+            "save it anew, or as PDF."
+        )
         raise UnreadableFileError("too large", size_detail, "unpacked") from None
 
 

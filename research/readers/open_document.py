@@ -80,22 +80,9 @@ class _TextReader:
         return f" {mark}"
 
 
-def check_open_document(data: bytes, content_name: str) -> None:
-    """Refuse an OpenDocument file that is protected or too large to unpack.
-
-    Raises:
-        UnreadableFileError: the file is refused.
-    """
-    check_container(data, content_name)
-    with zipfile.ZipFile(io.BytesIO(data)) as package:
-        manifest = package.read("META-INF/manifest.xml") if "META-INF/manifest.xml" in package.namelist() else b""
-    if b"encryption-data" in manifest:
-        raise UnreadableFileError("encrypted", f"The {content_name} is protected with a password; save it without.")
-
-
 def read_odt(data: bytes) -> FileDraft:
     """Read the headings, paragraphs, lists and tables of a text document, then its notes."""
-    check_open_document(data, "document")
+    check_container(data, "document")
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         parts = {name: _parse_xml(package.read(name)) for name in _PARTS if name in package.namelist()}
     content = parts["content.xml"]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 MAX_MEGAPIXELS = 100
+_STRIP_OFFSETS, _STRIP_SIZES = 273, 279  # tags of a TIFF file (TIFF 6.0, section 3)
 PICTURE_FORMATS = ("PNG", "JPEG", "WEBP", "TIFF")  # names in Pillow
 
 
@@ -26,7 +27,7 @@ def read_picture(data: bytes) -> FileDraft:
     from PIL import Image
 
     size_detail = f"The picture has more than {MAX_MEGAPIXELS} megapixels; make it smaller."
-    count = 0
+    count, is_cut = 0, _is_cut(data)
     try:
         with Image.open(io.BytesIO(data), formats=PICTURE_FORMATS) as file, suppress(EOFError):
             while count <= MAX_PAGES:
@@ -34,12 +35,25 @@ def read_picture(data: bytes) -> FileDraft:
                 if file.width * file.height > MAX_MEGAPIXELS * 1_000_000:
                     raise UnreadableFileError("too large", size_detail, "pixels")
                 count += 1
+                tags = getattr(file, "tag_v2", {})
+                ends = zip(tags.get(_STRIP_OFFSETS, ()), tags.get(_STRIP_SIZES, ()), strict=False)
+                is_cut |= any(offset + size > len(data) for offset, size in ends)
     except Image.DecompressionBombError as error:
         raise UnreadableFileError("too large", size_detail, "pixels") from error
     if count > MAX_PAGES:
         detail = f"The file has more than {MAX_PAGES:,} pictures. Split it."
         raise UnreadableFileError("too large", detail, "pages")
-    return FileDraft(picture_pages=dict.fromkeys(range(1, count + 1), ""))
+    return FileDraft(picture_pages=dict.fromkeys(range(1, count + 1), ""), is_cut=is_cut)
+
+
+def _is_cut(data: bytes) -> bool:
+    """Return True for a JPEG or PNG file without its end.
+
+    Source: ITU-T T.81, B.1.1.3 (SOS and EOI); PNG 1.2, 11.2.5 (IEND).
+    """
+    if data.startswith(b"\xff\xd8"):
+        return b"\xff\xd9" not in data[data.rfind(b"\xff\xda") :]
+    return data.startswith(b"\x89PNG") and b"IEND" not in data[-65_536:]
 
 
 def draw_picture(data: bytes, number: int, max_pixels: int) -> Picture:

@@ -341,6 +341,7 @@ def read_rtf(data: bytes) -> FileDraft:
             reader.is_optional = True
         elif match["symbol"]:
             reader.add_text(_SYMBOLS.get(match["symbol"].decode("latin-1"), ""))
+    reader.draft.is_cut = bool(reader.stack)  # the last brace closes the first
     reader.end_row() if reader.cells else None
     reader.paragraph.is_in_table = False
     reader.end_paragraph()

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -62,6 +63,9 @@ def detect_tables_of_kind(path: Path, kind: str, file: str, corrections: Mapping
     if kind in SHEET_SUFFIXES:
         return _detect_in_workbook(path, kind, file, corrections)
     if kind in TYPED_SUFFIXES:
+        with path.open("rb") as stream:
+            if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):  # the engine reads UTF-8 alone
+                raise UnreadableTableError("encoding", file)
         return [_describe_typed_file(path, kind, file, corrections.get(""))]
     correction = corrections.get("", Correction())
     with path.open("rb") as stream:
@@ -89,17 +93,17 @@ class _RowSource(NamedTuple):
 def _detect_in_workbook(path: Path, kind: str, file: str, corrections: Mapping[str, Correction]) -> list[FileTable]:
     """Detect the tables of all sheets of a workbook."""
     tables: list[FileTable] = []
+    uncalculated = 0  # formulas of sheets without any value
     try:
         details = read_details(path, kind)
     except Exception:  # noqa: BLE001 - damaged parts raise anything; the sheets are read without the details
         details = {}
     unknown = () if details or kind not in WORKBOOK_SUFFIXES else (TableRemark(kind="unknown_details", count=1),)
-    for sheet in read_sheets(path, file):
+    for sheet in read_sheets(path, kind, file):
         first_rows = [row for row, _ in zip(sheet.rows, range(SAMPLE_ROWS), strict=False)]
         sheet_details = details.get(sheet.name, SheetDetails())
         if not any(any(row) for row in first_rows):
-            if sheet_details.uncalculated:
-                raise UnreadableTableError("uncalculated", file)
+            uncalculated += sheet_details.uncalculated
             continue
         source = _RowSource(file, sheet.name, is_complete=len(first_rows) < SAMPLE_ROWS)
         found = _tables_from_rows(first_rows, source, corrections)
@@ -109,8 +113,20 @@ def _detect_in_workbook(path: Path, kind: str, file: str, corrections: Mapping[s
         noted = [_with_sheet_notices(table, sheet, sheet_details) for table in found]
         tables.extend(table.model_copy(update={"notices": (*table.notices, *unknown)}) for table in noted)
     if not tables:
-        raise UnreadableTableError("empty", file)
+        raise UnreadableTableError("uncalculated" if uncalculated else "empty", file)
+    if uncalculated:
+        remark = TableRemark(kind="uncalculated", count=uncalculated)
+        tables[-1] = tables[-1].model_copy(update={"notices": (*tables[-1].notices, remark)})
+    if kind in (".html", ".htm") and _ends_in_table(path):
+        cut = TableRemark(kind="cut", count=1)
+        tables[-1] = tables[-1].model_copy(update={"notices": (*tables[-1].notices, cut)})
     return tables
+
+
+def _ends_in_table(path: Path) -> bool:
+    """Return True if the last table of a web page has no end tag, which HTML demands."""
+    data = path.read_bytes().lower()
+    return data.rfind(b"<table") > data.rfind(b"</table")
 
 
 def _with_sheet_notices(table: FileTable, sheet: Sheet, details: SheetDetails) -> FileTable:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from research.readers.extents import ExtentError, check_workbook
+from research.readers.file_content import ARCHIVE_SUFFIXES, FileContent, fits, recognise
 from research.readers.packages import PackageError
 from research.readers.pool import MB, ParserError, ParserPool, ResourceLimits
 from research.readers.table_detection import detect_tables_of_kind
@@ -32,6 +33,7 @@ from research.readers.table_records import (
     UnreadableTableError,
     unique_name,
 )
+from research.readers.table_remarks import TableRemark
 from research.readers.worker import ProgressCallback
 
 MAX_FILE_BYTES = 1_073_741_824
@@ -64,19 +66,72 @@ def detect_tables(
         raise UnreadableTableError("empty", display_name)
     if size > MAX_FILE_BYTES:
         raise UnreadableTableError("size", display_name)
+    content = _recognise(path, display_name)
+    named_kind, kind = kind, _content_kind(content, kind, display_name)
     correction_data = {sheet: entry.model_dump(mode="json") for sheet, entry in (corrections or {}).items()}
-    results = _parse_in_child(
-        "detect_task",
-        _resource_limits(path, kind, display_name),
-        display_name,
-        path=str(path.absolute()),
-        kind=kind,
-        display_name=display_name,
-        corrections=correction_data,
-    )
+    try:
+        results = _parse_in_child(
+            "detect_task",
+            _resource_limits(path, kind, display_name),
+            display_name,
+            path=str(path.absolute()),
+            kind=kind,
+            display_name=display_name,
+            corrections=correction_data,
+        )
+    except UnreadableTableError as error:
+        is_page = kind in (".html", ".htm")
+        if error.reason == "empty" and (kind != named_kind or (is_page and content.suffix in (".txt", ".xml", ".eml"))):
+            # such as the page of an error under the name of a workbook
+            raise UnreadableTableError("mislabelled", display_name, content=content.suffix) from None
+        raise
     used_names: set[str] = set()
     tables = tuple(FileTable.model_validate(entry) for entry in results)
-    return tuple(table.model_copy(update={"name": unique_name(table.name, used_names)}) for table in tables)
+    remarks = (TableRemark(kind="read_as", text=kind, count=1),) if kind != named_kind else ()
+    return tuple(
+        table.model_copy(
+            update={
+                "name": unique_name(table.name, used_names),
+                "content": kind if remarks else "",
+                "notices": (*table.notices, *remarks),
+            }
+        )
+        for table in tables
+    )
+
+
+def _content_kind(content: FileContent, kind: str, file: str) -> str:
+    """Return the suffix of the format that a file really has: `kind`, that of its name, unless another can be told.
+
+    Raises:
+        UnreadableTableError: it is blank, cut off, encrypted, packed, or of a format without tables.
+    """
+    if content.is_blank:
+        raise UnreadableTableError("empty", file)
+    if content.is_encrypted:
+        raise UnreadableTableError("encrypted", file)
+    if content.is_cut:
+        raise UnreadableTableError("broken", file)
+    if fits(".csv" if kind == ".txt" else kind, content.suffix):
+        return kind
+    if content.suffix in ARCHIVE_SUFFIXES:
+        raise UnreadableTableError("packed", file, content=content.suffix)
+    if content.suffix not in TABLE_SUFFIXES:
+        raise UnreadableTableError("mislabelled", file, content=content.suffix)
+    return ".csv" if content.suffix == ".txt" else content.suffix
+
+
+def _recognise(path: Path, file: str) -> FileContent:
+    """Recognise the format of a file in a parser process."""
+    size = path.stat().st_size
+    limits = ResourceLimits(128 * MB + 4 * size, 2.0 + 0.1 * size / MB)
+    return FileContent(*_parse_in_child("recognise_task", limits, file, path=str(path.absolute())))
+
+
+def recognise_task(data: bytes, progress: ProgressCallback, *, path: str) -> dict[str, Any]:
+    """Recognise the format of a file; runs in a parser process."""
+    with Path(path).open("rb") as file:
+        return {"result": recognise(file)}
 
 
 def _parse_in_child(task: str, limits: ResourceLimits, file: str, report_progress: ProgressCallback = lambda part: None, **arguments: Any) -> Any:  # fmt: skip
@@ -96,7 +151,7 @@ def _parse_in_child(task: str, limits: ResourceLimits, file: str, report_progres
     except ParserError as error:
         raise UnreadableTableError("broken" if error.fault == "crash" else error.fault, file) from error
     if "reason" in result:
-        raise UnreadableTableError(result["reason"], file, row=int(result["row"]))
+        raise UnreadableTableError(result["reason"], file, row=int(result["row"]), content=result["content"])
     return result["result"]
 
 
@@ -105,7 +160,7 @@ def _run_task(parse: Callable[[], Any]) -> dict[str, Any]:
     try:
         return {"result": parse()}
     except UnreadableTableError as error:
-        return {"reason": error.reason, "row": error.row}
+        return {"reason": error.reason, "row": error.row, "content": error.content}
 
 
 def _resource_limits(path: Path, kind: str, file: str, columns: int = 0, target: Path | None = None) -> ResourceLimits:
@@ -201,10 +256,9 @@ def load_tables(
                 renamed = table.model_copy(update={"name": unique_name(table.name, used_names)})
                 progress_start = finished_share + file_share * index / len(tables)
                 progress_width = file_share / len(tables)
-                kind = Path(table.file).suffix.lower()
                 result = _parse_in_child(
                     "write_task",
-                    _resource_limits(path, kind, table.file, len(table.columns), partial_file),
+                    _resource_limits(path, table.kind, table.file, len(table.columns), partial_file),
                     table.file,
                     _scale_progress(report_progress, progress_start, progress_width),
                     path=str(path.absolute()),

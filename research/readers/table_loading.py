@@ -74,7 +74,7 @@ def write_table(path: Path, table: FileTable, target: Path, report_progress: Pro
     Raises:
         UnreadableTableError: the file is broken, or has too many rows.
     """
-    kind = Path(table.file).suffix.lower()
+    kind = table.kind
     if kind in TYPED_SUFFIXES:
         create = partial(
             _create_table, path, table=table, target=target, report_progress=report_progress, has_own_types=True
@@ -134,10 +134,13 @@ def _csv_expression(path: Path, table: FileTable, delimiter: str) -> str:
 
 def _read_table_rows(path: Path, table: FileTable) -> Iterator[list[str]]:
     """Yield all rows of a table's file or sheet, the headings included, cut to the columns of its area."""
-    if Path(table.file).suffix.lower() not in SHEET_SUFFIXES:
+    if table.kind not in SHEET_SUFFIXES:
         rows: Iterator[list[str]] = read_rows(path, table.encoding, table.delimiter, table.file)
     else:
-        rows = next((sheet.rows for sheet in read_sheets(path, table.file) if sheet.name == table.sheet_name), iter(()))
+        rows = next(
+            (sheet.rows for sheet in read_sheets(path, table.kind, table.file) if sheet.name == table.sheet_name),
+            iter(()),
+        )
     area = table.area
     for number, row in enumerate(rows, 1):
         if area.last_row and number > area.last_row:

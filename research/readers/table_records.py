@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 from typing import Literal, get_args
 
 from pydantic import Field
@@ -21,7 +22,7 @@ TextEncoding = Literal[
 TEXT_ENCODINGS: tuple[TextEncoding, ...] = get_args(TextEncoding)
 UnreadableReason = Literal[
     "kind", "size", "rows", "columns", "empty", "encoding", "broken", "value", "extent",
-    "unpacked", "time", "memory", "busy", "start", "uncalculated",
+    "unpacked", "time", "memory", "busy", "start", "uncalculated", "encrypted", "mislabelled", "packed",
 ]  # fmt: skip
 MAX_ROWS = 20_000_000  # per table
 MAX_COLUMNS = 500
@@ -50,10 +51,14 @@ SHEET_SUFFIXES = (*WORKBOOK_SUFFIXES, *DOCUMENT_SUFFIXES)  # with several tables
 
 
 class UnreadableTableError(Exception):
-    """A file has no readable tables; `row` is the line of the problem, or 0 if unknown."""
+    """A file has no readable tables.
 
-    def __init__(self, reason: UnreadableReason, file: str, *, row: int = 0) -> None:
-        self.reason, self.file, self.row = reason, file, row
+    `row` is the line of the problem, or 0 if unknown, `content` the suffix of the format that a mislabelled or packed
+    file really has.
+    """
+
+    def __init__(self, reason: UnreadableReason, file: str, *, row: int = 0, content: str = "") -> None:
+        self.reason, self.file, self.row, self.content = reason, file, row, content
         super().__init__(self.message_in("en"))
 
     def message_in(self, language: Language) -> str:
@@ -61,7 +66,7 @@ class UnreadableTableError(Exception):
         from research.core.i18n import message
 
         key = "broken_at" if self.reason == "broken" and self.row else self.reason
-        return message(f"unreadable.{key}", language, file=self.file, row=self.row)
+        return message(f"unreadable.{key}", language, file=self.file, row=self.row, content=self.content)
 
 
 class Correction(Record):
@@ -105,7 +110,7 @@ class FileTable(Record):
     of the `set_aside_count` rows that are no data, such as totals. `short_rows` have fewer cells than the
     table has columns; what is missing is empty. A sheet or text file with several tables has an `area` for
     each; all but the first have it in `sheet` too, as in Sheet1!A8:C12. `notices` are further remarks.
-    `correction` is what a person has chosen.
+    `correction` is what a person has chosen. `content` is the suffix of the file's real format, "" if its name has it.
     """
 
     name: str
@@ -125,6 +130,12 @@ class FileTable(Record):
     correction: Correction = Correction()
     area: TableArea = TableArea()
     notices: tuple[TableRemark, ...] = ()
+    content: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Return the suffix of the format in which the file is read."""
+        return self.content or PurePath(self.file).suffix.lower()
 
     @property
     def sheet_name(self) -> str:

@@ -43,15 +43,19 @@ class Sheet(NamedTuple):
     merged_numbers: Sequence[str] = ()
 
 
-def read_sheets(path: Path, file: str) -> Iterator[Sheet]:
+def read_sheets(path: Path, kind: str, file: str) -> Iterator[Sheet]:
     """Yield the sheets of a workbook; formulas give their stored values. The tables of a document are its sheets."""
-    if Path(file).suffix.lower() in DOCUMENT_SUFFIXES:
+    if kind in DOCUMENT_SUFFIXES:
         from research.readers.document_tables import read_document_tables
 
-        yield from (Sheet(table.name, iter(table.rows)) for table in read_document_tables(path, file)[:MAX_SHEETS])
+        yield from (
+            Sheet(table.name, iter(table.rows)) for table in read_document_tables(path, kind, file)[:MAX_SHEETS]
+        )
         return
     try:
-        book = CalamineWorkbook.from_path(str(path))
+        # By its path, the library expects the format of the suffix; by its content, it finds that of the content.
+        has_suffix = path.suffix.lower() == kind
+        book = CalamineWorkbook.from_path(str(path)) if has_suffix else CalamineWorkbook.from_filelike(path.open("rb"))
         ods_areas = read_ods_areas(path) if _is_ods(path) else {}
         for metadata in book.sheets_metadata[:MAX_SHEETS]:
             name = metadata.name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import struct
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import chain, islice
@@ -22,15 +21,13 @@ from research.readers.drafts import (
     too_long_error,
 )
 from research.readers.office_files import check_container
-from research.readers.open_document import check_open_document
 from research.readers.table_layout import find_headings, join_headings
 from research.readers.table_text import row_lines, title_lines
+from research.readers.workbook_details import read_details
 
 MAX_ROWS = 100_000
 MAX_CELLS = 10_000_000  # spanned by a spreadsheet, including blank cells
 ROWS_PER_SECTION = 50
-_FILE_PASS_RECORD = 0x2F  # follows the first records of an encrypted .xls file
-_FIRST_RECORD_BYTES = 1024
 
 
 def _add_rows(draft: FileDraft, rows: Iterable[Sequence[str]], path: tuple[str, ...] = ()) -> None:
@@ -112,19 +109,26 @@ def read_xlsx(data: bytes) -> FileDraft:
     book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
     for sheet in book.worksheets:
         _add_rows(draft, _sheet_rows(sheet), (one_line(sheet.title),))
+    draft.uncalculated = _count_uncalculated(data, ".xlsx")
     return draft
+
+
+def _count_uncalculated(data: bytes, kind: str) -> int:
+    """Return the number of formulas without a stored result."""
+    try:
+        return sum(sheet.uncalculated for sheet in read_details(io.BytesIO(data), kind).values())
+    except Exception:  # noqa: BLE001 - damaged parts raise anything, and the values have been read
+        return 0
 
 
 def read_workbook(data: bytes) -> FileDraft:
     """Read the stored values of a workbook in another format than .xlsx, sheet by sheet.
 
     Raises:
-        UnreadableFileError: the workbook is protected or too large.
+        UnreadableFileError: the workbook is too large.
     """
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
 
-    if _is_protected(data):
-        raise UnreadableFileError("encrypted", "The workbook is protected with a password; save it without.")
     draft = FileDraft()
     try:
         book = CalamineWorkbook.from_filelike(io.BytesIO(data))
@@ -134,29 +138,6 @@ def read_workbook(data: bytes) -> FileDraft:
     except CalamineError as error:
         raise ValueError("damaged workbook") from error
     return draft
-
-
-def _is_protected(data: bytes) -> bool:
-    """Return True for a compound file that holds an encrypted workbook.
-
-    Source: Microsoft, [MS-XLS], 2.4.117 (FilePass), [MS-OFFCRYPTO].
-    """
-    import olefile
-
-    if not olefile.isOleFile(data=data):
-        return False
-    with olefile.OleFileIO(data) as file:
-        if file.exists("EncryptedPackage"):
-            return True
-        name = next((name for name in ("Workbook", "Book") if file.exists(name)), "")
-        records = file.openstream(name).read(_FIRST_RECORD_BYTES) if name else b""
-    position = 0
-    while position + 4 <= len(records):
-        kind, size = struct.unpack_from("<HH", records, position)
-        if kind == _FILE_PASS_RECORD:
-            return True
-        position += 4 + size
-    return False
 
 
 def _calamine_rows(sheet: Any) -> Iterator[list[str]]:
@@ -170,5 +151,7 @@ def _calamine_rows(sheet: Any) -> Iterator[list[str]]:
 
 def read_ods(data: bytes) -> FileDraft:
     """Read the stored values of an OpenDocument spreadsheet."""
-    check_open_document(data, "workbook")
-    return read_workbook(data)
+    check_container(data, "workbook")
+    draft = read_workbook(data)
+    draft.uncalculated = _count_uncalculated(data, ".ods")
+    return draft

@@ -51,7 +51,7 @@ class SheetDetails:
     percent_columns: dict[int, int] = field(default_factory=dict)
 
 
-def read_details(path: Path, kind: str) -> dict[str, SheetDetails]:
+def read_details(path: Path | IO[bytes], kind: str) -> dict[str, SheetDetails]:
     """Return the details of the sheets by their names; nothing for xls and xlsb files.
 
     Raises:

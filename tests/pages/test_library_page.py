@@ -96,6 +96,21 @@ def test_a_rerun_adds_nothing_twice_and_the_box_is_empty_again(visit: Visit) -> 
     assert [box.value for box in visitor.at.file_uploader] == [[], []]
 
 
+def test_a_mislabelled_file_is_named_with_its_real_kind_and_one_that_is_read_has_a_remark(visit: Visit) -> None:
+    page = "<table><tr><th>id</th><th>name</th></tr><tr><td>1</td><td>Tower</td></tr></table>"
+    visitor = upload(
+        visit("library"),
+        ("scan.docx", b"%PDF-1.7 the content of another kind"),
+        ("account.xls", page.encode()),
+        ("cut.rtf", b"{\\rtf1 The tower has ten floors.\\par And"),
+    )
+    words = visitor.words
+    assert english("unread.mislabelled") in words and english("unread.content", suffix=".pdf") in words
+    assert english("remedy.mislabelled") in words
+    assert english("added.read_as", name="account.xls", suffix=".html") in words
+    assert english("added.cut", name="cut.rtf") in words
+
+
 def test_a_file_that_cannot_be_used_is_told_with_the_reason_and_harms_no_other(
     visit: Visit,
 ) -> None:

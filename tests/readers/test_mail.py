@@ -121,7 +121,7 @@ def test_encrypted_mails_and_other_files_are_refused_by_name() -> None:
     data = b"From: a@example.org\r\nContent-Type: application/pkcs7-mime; smime-type=enveloped-data\r\n\r\nMIAG"
     assert refusal("a.eml", data).problem == "encrypted"
     assert "no mail" in refusal("a.eml", b"Only a note.").detail
-    assert "no Outlook message" in refusal("a.msg", b"From: a@example.org\r\n\r\nx").detail
+    assert refusal("a.msg", b"From: a@example.org\r\n\r\nx").problem == "mislabelled"
 
 
 def test_too_many_attachments_are_refused_with_the_number() -> None:

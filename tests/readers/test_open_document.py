@@ -85,9 +85,9 @@ def test_a_table_within_a_cell_stays_in_its_row() -> None:
 def test_protected_and_mislabelled_texts_are_refused_by_name() -> None:
     error = refusal("a.odt", odt("<text:p>x</text:p>", manifest="<manifest><encryption-data/></manifest>"))
     assert (error.problem, "password" in error.detail) == ("encrypted", True)
-    assert "no text document" in refusal("a.odt", (SAMPLES / "libreoffice.ods").read_bytes()).detail
+    assert ".ods file, not a .odt file" in refusal("a.odt", (SAMPLES / "libreoffice.ods").read_bytes()).detail
     assert refusal("a.odt", odt("")).problem == "empty"
-    assert refusal("a.ods", (SAMPLES / "libreoffice.odt").read_bytes()).problem == "unreadable"
+    assert refusal("a.ods", (SAMPLES / "libreoffice.odt").read_bytes()).problem == "mislabelled"
 
 
 @each_row("name", ["libreoffice.xls", "libreoffice.ods"])

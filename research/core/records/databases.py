@@ -59,7 +59,7 @@ ReadingNoteKind = Literal[
     "area", "above", "words", "row_names", "repeated", "unnamed", "blank_rows", "blank_labels", "unsummed", "unlabelled",
     "total_columns", "of_which", "indented", "parts", "label_rows", "hidden_sheet", "hidden_rows", "hidden_columns",
     "filtered", "uncalculated", "errors", "percent", "sentinel", "one_column", "skipped_sheets", "merged_numbers",
-    "unknown_details", "serial_days", "parentheses",
+    "unknown_details", "serial_days", "parentheses", "read_as", "cut",
 ]  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from research.storage.sqlite_files import StoreError
 
 MAX_FILES = 10_000  # files per job
 MAX_TOTAL_BYTES = 2 * 1024**3  # bytes per job
+MAX_REMARKED = 20  # files whose reading is remarked on, per job
 MAX_NAME_PART_CHARS = 150  # characters per part of a path
 _INVISIBLE_CHARS = re.compile("[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 _SYSTEM_FILES = {"thumbs.db", "desktop.ini", "__macosx"}
@@ -30,7 +31,8 @@ class IngestionJob:
     """One batch of files to add.
 
     `outcomes` counts the results by kind, `current_name` is the file being read, `skipped_files`
-    counts the files of given folders and the attachments that have no readable format.
+    counts the files of given folders and the attachments that have no readable format. `remarked` are the first
+    files that were read, but as another format than that of their name, or in part.
     """
 
     def __init__(self, owner: str, add: Callable[[IngestionJob], Iterator[AddResult]], total_files: int = 0) -> None:
@@ -41,6 +43,7 @@ class IngestionJob:
         self.current_name = ""
         self.skipped_files = 0
         self.outcomes: Counter[str] = Counter()
+        self.remarked: list[AddResult] = []
         self.state: IngestionState = "waiting"
         self.error: StoreError | None = None
         self.is_dismissed = False
@@ -102,6 +105,8 @@ class IngestionJob:
                     self.state = "reading"
                     for item in self._add(self):
                         self.outcomes[item.outcome] += 1
+                        if item.is_remarked and len(self.remarked) < MAX_REMARKED:
+                            self.remarked.append(item)
                         self.total_files += item.is_attachment
                         self.skipped_files += len(item.skipped_attachments)
             self.state = "stopped" if self._stop_event.is_set() and self.finished_files < self.total_files else "done"

@@ -36,7 +36,10 @@ class AddResult:
 
     `outcome` is a success or the problem, `detail` a one-line explanation, `limit` the exceeded
     limit, `pages` the pages that hold images without text. `is_attachment` marks a file that came with
-    a mail, `skipped_attachments` are the names of those whose format cannot be read.
+    a mail, `skipped_attachments` are the names of those whose format cannot be read. `content` is the suffix of the
+    format that a mislabelled file has; if the library has the file, it was read as such.
+    `uncalculated` is the number of formulas without a stored result, which are missing from the text. A file with `is_cut` ends before
+    its own end.
     """
 
     name: str
@@ -49,6 +52,7 @@ class AddResult:
         "encrypted",
         "empty",
         "no text layer",
+        "mislabelled",
         "too large",
         "too many",
     ]
@@ -58,11 +62,19 @@ class AddResult:
     pages: tuple[int, ...] = ()
     is_attachment: bool = False
     skipped_attachments: tuple[str, ...] = ()
+    content: str = ""
+    uncalculated: int = 0
+    is_cut: bool = False
 
     @property
     def is_ok(self) -> bool:
         """True if the library has the file."""
         return self.outcome in SUCCESSFUL_OUTCOMES
+
+    @property
+    def is_remarked(self) -> bool:
+        """True if the library has the file, but read as another format than that of its name, or in part."""
+        return self.is_ok and bool(self.content or self.uncalculated or self.is_cut)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +156,9 @@ class PreparedDocument:
             pages=tuple(page for page, _ in doc.pictures),
             is_attachment=self.is_attachment,
             skipped_attachments=self.skipped_attachments,
+            content=doc.content,
+            uncalculated=doc.uncalculated,
+            is_cut=doc.is_cut,
         )
 
     def _remove_former_attachments(self, connection: sqlite3.Connection) -> None:
@@ -186,7 +201,7 @@ def prepare_document(
     try:
         document = reader(name, data, allow_scans=keep_scans)
     except UnreadableFileError as error:
-        return AddResult(name, error.problem, 0, str(error), error.limit, error.pages)
+        return AddResult(name, error.problem, 0, str(error), error.limit, error.pages, content=error.content)
     text = document.text
     spans = [
         (section.heading, section.page, section.last_page, start, end)

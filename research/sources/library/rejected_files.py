@@ -36,6 +36,7 @@ class RejectedFile:
     detail: str
     limit: str = ""  # limit that the file exceeds
     pages: str = ""  # pages that hold images without text
+    content: str = ""  # suffix of the format that a mislabelled file has
 
 
 def has_changes(db: SQLiteFile, results: Iterable[AddResult]) -> bool:
@@ -53,8 +54,9 @@ def record_results(connection: sqlite3.Connection, owner: str, results: Iterable
             failure_count += 1
             now = datetime.now(UTC).isoformat()
             connection.execute(
-                'insert or replace into unread(who, name, outcome, detail, seen, "limit", pages) values(?,?,?,?,?,?,?)',
-                (owner, item.name, item.outcome, item.detail, now, item.limit, page_ranges(item.pages)),
+                'insert or replace into unread(who, name, outcome, detail, seen, "limit", pages, content) '
+                "values(?,?,?,?,?,?,?,?)",
+                (owner, item.name, item.outcome, item.detail, now, item.limit, page_ranges(item.pages), item.content),
             )
     if failure_count:
         connection.execute(
@@ -68,7 +70,7 @@ def list_rejected(db: SQLiteFile, owner: str, limit: int) -> tuple[list[Rejected
     """Return an owner's rejected files, latest first, and their total number."""
     total = db.read_value("select count(*) from unread where who=?", (owner,))
     rows: list[Any] = db.read(
-        'select name, outcome, detail, "limit", pages from unread where who=? order by seen desc, name limit ?',
+        'select name, outcome, detail, "limit", pages, content from unread where who=? order by seen desc, name limit ?',
         (owner, limit),
     )
     return [RejectedFile(*row) for row in rows], int(total)

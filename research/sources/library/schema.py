@@ -112,4 +112,8 @@ MIGRATIONS = (
     alter table passage add column last_page integer;
     alter table bin_passage add column last_page integer;
     """,
+    # The suffix of the format that a mislabelled file has.
+    """
+    alter table unread add column content text not null default '';
+    """,
 )

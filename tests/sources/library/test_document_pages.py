@@ -171,7 +171,8 @@ def test_a_library_of_an_earlier_version_opens_and_keeps_a_file_that_is_added_ag
     library.remove([entry.id for entry in library.list_all() if entry.name == "removed.pdf"])
     library.close()
     with closing(sqlite3.connect(path)) as db:
-        db.execute(f"pragma user_version={len(MIGRATIONS) - 2}")
+        db.execute(f"pragma user_version={len(MIGRATIONS) - 3}")
+        db.execute("alter table unread drop column content")
         for prefix in ("", "bin_"):
             db.execute(f"alter table {prefix}passage drop column last_page")
             db.execute(f"alter table {prefix}original rename to {prefix}scan")

@@ -33,6 +33,7 @@ from research.readers.documents import (
     find_accepted_files,
     read_document,
 )
+from tests.readers.compound_files import compound_file
 from tests.readers.reading import SAMPLES as OTHER_SAMPLES
 from tests.tables import each_row
 
@@ -176,8 +177,7 @@ def rezipped(data: bytes, **changed: bytes) -> bytes:
 
 
 def locked_office() -> bytes:
-    magic = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-    return magic + b"\0" * 504 + "EncryptedPackage".encode("utf-16-le") + b"\0" * 512
+    return compound_file({"EncryptedPackage": b"\0" * 512})
 
 
 PAGE = """<!DOCTYPE html><html><head><meta charset="utf-8"><title>West Lake - Example News</title>
@@ -266,6 +266,7 @@ def test_every_problem_is_a_known_word() -> None:
         "encrypted",
         "empty",
         "no text layer",
+        "mislabelled",
         "too large",
     }
 
@@ -672,7 +673,7 @@ def test_inserted_words_and_outline_levels_of_a_word_file_count() -> None:
 @pytest.mark.parametrize("suffix", [".docx", ".xlsx"])
 def test_an_office_file_with_a_password_is_encrypted_and_an_old_one_unreadable(suffix: str) -> None:
     assert problem("a" + suffix, locked_office()) == "encrypted"
-    assert problem("a" + suffix, locked_office().replace(b"E\0n\0c", b"e\0n\0c")) == "unreadable"
+    assert problem("a" + suffix, locked_office().replace(b"E\0n\0c", b"X\0n\0c")) == "unreadable"
 
 
 @pytest.mark.slow
@@ -701,11 +702,11 @@ def test_entities_that_multiply_are_not_expanded() -> None:
     assert problem("a.xlsx", sheet) in ("empty", "unreadable")
 
 
-def test_a_file_of_another_kind_is_unreadable() -> None:
-    assert problem("a.docx", make_xlsx(One=[["a"]])) == "unreadable"
-    assert problem("a.xlsx", make_docx(fill_report)) == "unreadable"
-    assert problem("a.pdf", PAGE.encode()) == "unreadable"
-    assert problem("a.html", make_pdf(["Text."])[:9] + bytes(100)) == "unreadable"
+def test_a_file_of_another_kind_is_mislabelled() -> None:
+    assert problem("a.docx", make_xlsx(One=[["a"]])) == "mislabelled"
+    assert problem("a.xlsx", make_docx(fill_report)) == "mislabelled"
+    assert problem("a.pdf", PAGE.encode()) == "mislabelled"
+    assert problem("a.html", make_pdf(["Text."])[:9] + bytes(100)) == "mislabelled"
 
 
 # Tables

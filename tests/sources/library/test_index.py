@@ -607,6 +607,7 @@ def as_before(path: Path) -> None:
         for name in ("original", "scan_page", "bin_original", "bin_scan_page"):
             db.execute(f"drop table {name}")
         db.execute("alter table unread drop column pages")
+        db.execute("alter table unread drop column content")
         db.execute("pragma foreign_keys=on")
         for kind in ("", "bin_"):
             db.execute(f"alter table {kind}passage drop column last_page")

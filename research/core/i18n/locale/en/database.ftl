@@ -119,20 +119,23 @@ database-examples =
     Which 5A areas are within 50 km of the Palace Museum?
     The 10 most expensive 5A areas in Sichuan
 unreadable-kind = { $file } cannot be read as a table. Supported: CSV, TSV, Excel, Parquet, JSON, and tables in web pages and Word files.
-unreadable-size = { $file } is too large: the limit is 1 GB.
-unreadable-rows = { $file } has more than 20 million rows.
-unreadable-columns = { $file } has more than 500 columns.
-unreadable-empty = { $file } has no rows.
+unreadable-size = { $file } is too large: the limit is 1 GB. Split it.
+unreadable-rows = { $file } has more than 20 million rows. Split it.
+unreadable-columns = { $file } has more than 500 columns. Delete those that are not needed, or split it.
+unreadable-empty = { $file } has no rows of data; charts and pictures are not read. Check that it is the right file.
 unreadable-encoding = { $file } is in an encoding that cannot be told. Choose it, or save the file as UTF-8.
-unreadable-broken = { $file } is damaged or not what its extension says.
-unreadable-broken_at = { $file } cannot be read from line { $row } on: is a quotation mark unclosed?
+unreadable-broken = { $file } is damaged or incomplete. Get it again, or open it in the program that wrote it and save it anew.
+unreadable-encrypted = { $file } is protected with a password. Save it without, then load it again.
+unreadable-mislabelled = { $file } is not what its extension says: its content is that of a { $content } file, without a table that can be read. Rename it to { $content }, or save it as .xlsx or .csv.
+unreadable-packed = { $file } is a packed file ({ $content }), not what its extension says. Unpack it and load the files in it.
+unreadable-broken_at = { $file } cannot be read from line { $row } on: a quotation mark may be unclosed, or the line may be longer than 4 million characters. Correct that line.
 unreadable-extent = { $file } has cells far away from its table, with millions of empty ones in between. Delete them, save the file anew and try again.
 unreadable-unpacked = { $file } unpacks to far more than its size allows. Save it anew, or as CSV.
 unreadable-time = Reading { $file } takes longer than a file of its size may take. It may be damaged or built to stop programs: save it anew, or as CSV.
 unreadable-memory = Reading { $file } takes more memory than a file of its size may take. It may be damaged or built to stop programs: save it anew, or as CSV.
 unreadable-busy = Too many files are being read at once. Try { $file } again in a minute.
 unreadable-start = { $file } was not read: the process that reads files cannot be started on this machine.
-unreadable-uncalculated = { $file } holds only formulas without stored results: open and save it in a program that calculates.
+unreadable-uncalculated = { $file } holds only formulas without stored results. Open and save it in a program that calculates.
 unreadable-value = { $file } has values that do not fit their column's detected type.
 loaded-table = { $table } ({ $rows } rows) from { $file }: { $columns }
 loaded-commas = commas
@@ -290,6 +293,8 @@ loaded-merged_numbers =
        *[other] { $n } numbers of merged cells stand in the first of them only, so that sums count them once: { $text }.
     }
 loaded-unknown_details = Hidden rows and columns, filters, errors and percent of this workbook are not recognised.
+loaded-read_as = The content is that of a { $text } file, not what the extension says; it was read as such.
+loaded-cut = The page ends within this table: rows may be missing. Save the page anew.
 loaded-serial_days = Whole numbers that may be serial numbers of days in a spreadsheet: { $text }.
 loaded-skipped_sheets =
     { $n ->

@@ -30,6 +30,13 @@ intake-failed =
     } left
 intake-left_out = { $n } of other types skipped
 intake-nothing = There are no files to add.
+added-read_as = { $name }: content of a { $suffix } file, read as such
+added-cut = { $name }: ends before its own end, so that text may be missing; get the file again and add it anew
+added-uncalculated =
+    { $n ->
+        [one] { $name }: 1 formula has no stored result and is missing
+       *[other] { $name }: { $n } formulas have no stored result and are missing
+    }; save the workbook in a program that calculates and add it again
 intake-dismiss = Dismiss
 added-added = { $n } added
 added-replaced = { $n } replaced
@@ -43,6 +50,8 @@ unread-unsupported = Unsupported file type
 unread-unreadable = Unreadable
 unread-encrypted = Password-protected
 unread-empty = No text
+unread-mislabelled = Not what the extension says
+unread-content = content of a { $suffix } file
 unread-no_text_layer = Pictures without text
 unread-pages = pages { $pages }
 unread-too_large = Too large
@@ -58,6 +67,7 @@ over-depth = nested more than { $n } levels deep
 over-attributes = an element with more than { $n } attributes
 over-elements = more than { $n } elements
 over-slides = its slides are pictures
+over-formulas = formulas without stored results
 over-attachments = more than { $n } attachments
 over-attached = mails are attached to each other more than { $n } deep
 over-time = reading it takes longer than a file of its size may take
@@ -66,7 +76,7 @@ over-busy = too many files were being read
 over-start = the process that reads files cannot be started
 unread-too_many = Too many files at once
 remedy-unsupported = Save it as PDF, Word (.docx), PowerPoint (.pptx), Excel (.xlsx), a web page or plain text, then add it.
-remedy-unreadable = It may be damaged, or not what its extension says. Open it, save it again, then add it.
+remedy-unreadable = It may be damaged, incomplete or not what its extension says. Get it again, or open it and save it anew, then add it.
 remedy-depth = Save it as PDF or plain text, then add it.
 remedy-shape = Save it as PDF or plain text, then add it.
 remedy-slides = Save the presentation as PDF, then add that: the pages of a PDF can be read by OCR.
@@ -78,6 +88,8 @@ remedy-busy = Add it again in a minute.
 remedy-start = It is no fault of the file: see to the memory and the temporary folder of the machine that runs Sightline, then add it again.
 remedy-page = Remove that page, then add the file.
 remedy-encrypted = Remove the password, then add it again.
+remedy-mislabelled = Rename it to the extension of its content or save it anew; unpack packed files. Then add it.
+remedy-formulas = Open the workbook in a program that calculates, save it, then add it.
 remedy-empty = Check that it is the right file.
 remedy-no_text_layer = The pages hold pictures without text. To have them read here (OCR), install this where Sightline runs and start Sightline again: { $line }
 remedy-pixels = Make the picture smaller, then add it.
