@@ -98,7 +98,7 @@ def test_everything_is_there(archive: str) -> None:
 # Fields that earlier versions did not have, in facts with a certain key: of the tables and columns of files, of
 # uploads, and of documents whose original is kept.
 NEW_FIELDS_BESIDE = {
-    "sample": {"header_rows", "set_aside", "set_aside_count", "short_rows", "correction", "notices", "area"},
+    "sample": {"header_rows", "set_aside", "set_aside_count", "short_rows", "correction", "notices", "area", "content"},
     "heading": {"format", "missing", "choice", "odd"}, "names": {"files", "revision"}, "characters": {"original"},
 }  # fmt: skip
 
