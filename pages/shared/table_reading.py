@@ -1,4 +1,4 @@
-"""How a table was read from a file: one line of decisions, the doubts, and the rows that are not in the data."""
+"""Drawing of how a table was read from a file: one line of decisions, the doubts, and the rows that are not in the data."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class PageImage:
 
     @property
     def match(self) -> QuoteMatch:
-        """How much of all quotes is marked: "part" if some are and some are not."""
+        """The match of all quotes together: "part" if some are marked and some are not."""
         matches = set(self.found)
         if len(matches) > 1:
             return "part"

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from research.core.records import LayoutRemarkKind
 from research.core.sql_quoting import quote_literal
 from research.readers.column_choices import choose_format, find_odd_values
 from research.readers.column_formats import ColumnFormat, detect_format, find_hints
@@ -34,7 +35,7 @@ from research.readers.table_records import (
     sql_name,
     unique_name,
 )
-from research.readers.table_remarks import RemarkKind, TableRemark
+from research.readers.table_remarks import TableRemark
 from research.readers.table_sources import (
     JSON_SAMPLE_ROWS,
     SchemaMismatchError,
@@ -136,7 +137,7 @@ def _with_sheet_notices(table: FileTable, sheet: Sheet, details: SheetDetails) -
     hidden = [name for n, name in names.items() if n in details.hidden_columns]
     numbers = {column.name for column in table.columns if column.type == "number" and not column.format.unit}
     percent = [name for n, name in names.items() if n in details.percent_columns and name in numbers]
-    counts: list[tuple[RemarkKind, str, int]] = [
+    counts: list[tuple[LayoutRemarkKind, str, int]] = [
         ("hidden_sheet", sheet.name, int(sheet.is_hidden)),
         ("hidden_rows", "", 0 if details.is_filtered else details.hidden_rows),
         ("filtered", "", details.hidden_rows if details.is_filtered else 0),

@@ -15,11 +15,11 @@ from functools import lru_cache
 from operator import eq
 from typing import Literal, NamedTuple
 
-from research.core.records import Record
+from research.core.records import LayoutRemarkKind, Record
 from research.readers.column_formats import to_decimal
 from research.readers.row_comparison import RowComparison, is_near, last_place
 from research.readers.table_layout import is_rule
-from research.readers.table_remarks import RemarkKind, TableRemark
+from research.readers.table_remarks import TableRemark
 
 RowKind = Literal["total", "average", "note", "width", "heading"]
 MAX_SET_ASIDE = 50  # rows that are kept beside the table
@@ -181,8 +181,8 @@ class RowSorter:
         self._trailing: list[tuple[int, str, bool]] = []  # rows with a label alone since the last other row
         self._is_wide = False  # a table of more than two columns
         self._after_blank = self._after_note = False
-        self._remarked: dict[RemarkKind, list[str]] = {}
-        self._remark_counts = Counter[RemarkKind]()
+        self._remarked: dict[LayoutRemarkKind, list[str]] = {}
+        self._remark_counts = Counter[LayoutRemarkKind]()
         self._unsummed = 0  # the number of the last row with a word of summaries that is none
         self._comparison = RowComparison(self._additive)
 
@@ -390,7 +390,7 @@ class RowSorter:
                     self._outer_sums[index] += figure
         self._comparison.add(number, text, figures, labels, has_missing=has_missing)
 
-    def _remark(self, kind: RemarkKind, number: int, text: str) -> None:
+    def _remark(self, kind: LayoutRemarkKind, number: int, text: str) -> None:
         texts = self._remarked.setdefault(kind, [])
         self._remark_counts[kind] += 1
         if len(texts) < _MAX_NAMED_ROWS:

@@ -13,6 +13,7 @@ from research.core.records.databases import (
     ColumnCoverage,
     DatabaseStep,
     DatabaseStepKind,
+    LayoutRemarkKind,
     QueryResult,
     ReadingNote,
     ReadingNoteKind,

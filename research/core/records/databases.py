@@ -42,7 +42,14 @@ class ColumnCoverage(Record):
     subquery: bool = Field(default=False, validation_alias=AliasChoices("subquery", "part"))
 
 
-ReadingNoteKind = Literal[
+# Remarks on the layout of a file.
+LayoutRemarkKind = Literal[
+    "area", "above", "words", "row_names", "repeated", "unnamed", "blank_rows", "blank_labels", "unsummed", "unlabelled",
+    "total_columns", "of_which", "indented", "parts", "label_rows", "hidden_sheet", "hidden_rows", "hidden_columns",
+    "filtered", "uncalculated", "errors", "percent", "sentinel", "one_column", "skipped_sheets", "merged_numbers",
+    "unknown_details", "serial_days", "parentheses", "read_as", "cut",
+]  # fmt: skip
+ReadingNoteKind = LayoutRemarkKind | Literal[
     "left out",  # values that are not of the type chosen for their column
     "mixed",  # values for which their column stays text
     "thousands",  # 1,234 was read as 1234
@@ -55,11 +62,6 @@ ReadingNoteKind = Literal[
     "averages",  # rows that are not in the data
     # why a column stays text
     "thousands or decimals", "two-digit years", "shortened", "other values", "metres or millions",
-    # remarks on the layout of the file
-    "area", "above", "words", "row_names", "repeated", "unnamed", "blank_rows", "blank_labels", "unsummed", "unlabelled",
-    "total_columns", "of_which", "indented", "parts", "label_rows", "hidden_sheet", "hidden_rows", "hidden_columns",
-    "filtered", "uncalculated", "errors", "percent", "sentinel", "one_column", "skipped_sheets", "merged_numbers",
-    "unknown_details", "serial_days", "parentheses", "read_as", "cut",
 ]  # fmt: skip
 
 
