@@ -435,7 +435,7 @@ _FORMATS = {
     ".txt": FileFormat(read_plain_text),
     **dict.fromkeys((".md", ".markdown"), FileFormat(read_markdown, _PAGE_LIMITS)),
     **dict.fromkeys((".html", ".htm"), FileFormat(read_html, _PAGE_LIMITS, ("trafilatura",))),
-    ".pdf": FileFormat(read_pdf, ParsingLimits(320, 40, 1.5, 60), ("pypdfium2",)),
+    ".pdf": FileFormat(read_pdf, ParsingLimits(320, 40, 1.5, 60), ("research.readers.pdfium",)),
     ".docx": FileFormat(read_docx, ParsingLimits(96, 400, 1.5, 20), ("docx",)),
     ".pptx": FileFormat(read_pptx, ParsingLimits(128, 150, 1.5, 15), ("pptx",)),
     ".odt": FileFormat(read_odt, ParsingLimits(96, 400, 1.5, 20)),

@@ -94,7 +94,7 @@ def render_page(
             limits=ResourceLimits(
                 int((_BASE_MEMORY_MB + _MEMORY_FACTOR * size_mb) * MB), _BASE_SECONDS + _SECONDS_PER_MB * size_mb
             ),
-            imports=("pypdfium2", "PIL.WebPImagePlugin", "PIL.TiffImagePlugin", "PIL.ImageDraw"),
+            imports=("research.readers.pdfium", "PIL.WebPImagePlugin", "PIL.TiffImagePlugin", "PIL.ImageDraw"),
             max_wait_seconds=MAX_WAIT_SECONDS,
         )
     except ParserError as error:
@@ -166,14 +166,14 @@ def _draw_picture(data: bytes, page: int, width_px: int) -> Image:
 
 def _draw_pdf_page(data: bytes, number: int, width_px: int) -> tuple[Image, str, list[CharacterBox | None]]:
     """Return the picture of a page, its characters, and the box of each in pixels, None without an extent."""
-    import pypdfium2
-    from pypdfium2 import raw
+    from pypdfium2 import PdfiumError
+
+    from research.readers.pdfium import is_protected, open_pdf
 
     try:
-        document = pypdfium2.PdfDocument(data)
-    except pypdfium2.PdfiumError as error:
-        is_protected = error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY)
-        raise PageRenderError("encrypted" if is_protected else "damaged") from None
+        document = open_pdf(data)
+    except PdfiumError as error:
+        raise PageRenderError("encrypted" if is_protected(error) else "damaged") from None
     with closing(document):
         if not 1 <= number <= len(document):
             raise PageRenderError("no page")
@@ -185,7 +185,7 @@ def _draw_pdf_page(data: bytes, number: int, width_px: int) -> tuple[Image, str,
             bitmap = page.render(scale=scale)
             picture: Image = bitmap.to_pil().convert("RGB")
             characters, boxes = _page_characters(page, bitmap.get_posconv(page))
-        except pypdfium2.PdfiumError:
+        except PdfiumError:
             raise PageRenderError("damaged") from None
     return picture, characters, boxes
 

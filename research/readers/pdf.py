@@ -101,13 +101,14 @@ def read_pdf(data: bytes) -> FileDraft:
 
 
 def _open_document(data: bytes) -> pypdfium2.PdfDocument:
-    import pypdfium2
-    import pypdfium2.raw as pdfium
+    from pypdfium2 import PdfiumError
+
+    from research.readers.pdfium import is_protected, open_pdf
 
     try:
-        return pypdfium2.PdfDocument(data)
-    except pypdfium2.PdfiumError as error:
-        if error.err_code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY):
+        return open_pdf(data)
+    except PdfiumError as error:
+        if is_protected(error):
             detail = "The PDF is protected with a password; save it without."
             raise UnreadableFileError("encrypted", detail) from error
         raise
