@@ -65,8 +65,9 @@ class UnreadableTableError(Exception):
         """Return the problem as one line in a language."""
         from research.core.i18n import message
 
-        key = "broken_at" if self.reason == "broken" and self.row else self.reason
-        return message(f"unreadable.{key}", language, file=self.file, row=self.row, content=self.content)
+        if self.reason == "broken" and self.row:
+            return message("unreadable.broken_at", language, file=self.file, row=self.row)
+        return message(f"unreadable.{self.reason}", language, file=self.file, content=self.content)
 
 
 class Correction(Record):

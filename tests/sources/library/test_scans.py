@@ -349,9 +349,9 @@ def bomb() -> bytes:
     [
         ("bomb.png", bomb, ("too large", "pixels")),
         ("many.tif", lambda: image("TIFF", *[(1, 1)] * (MAX_PAGES + 1)), ("too large", "pages")),
-        ("text.png", lambda: b"no picture", ("unreadable", "")),
+        ("text.png", lambda: b"no picture", ("mislabelled", "")),
         ("cut.png", lambda: image("PNG", (9, 9))[:20], ("unreadable", "")),
-        ("other.png", lambda: image("GIF", (9, 9)), ("unreadable", "")),
+        ("other.png", lambda: image("GIF", (9, 9)), ("mislabelled", "")),
     ],
 )
 def test_pictures_that_cannot_be_taken_say_why(name: str, make: Callable[[], bytes], why: tuple[str, str]) -> None:
