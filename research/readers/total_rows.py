@@ -52,14 +52,12 @@ _SUMMARY_HINT = re.compile(
 )
 _NOTE = re.compile(
     r"(?:(?:注|备注|附注|注释|说明|数据来源|资料来源|来源|数据说明|註|資料來源)\s*\d*\s*[:：].*|注\s*[\d一二三四（(].*"
-    r"|(?:foot)?notes?\s*(?:\d|[:：]|to\b|$).*|sources?\s*(?:[:：]|of\b|$).*|remarks?\s*[:：].*|quelle\s*:.*|anmerkung(?:en)?\s*:.*"
+    r"|(?:foot)?notes?\s*(?:\d|[:：]|to\b|$).*|sources?\s*(?:[:：]|of\b|$).*|remarks?\s*[:：].*"
     r"|[*#†‡※①-⑩¹²³⁰-⁹].*|[-–—.…/*:x0×－]{1,3} ?[=＝:：].*|[(（\[]\d{1,2}[)）\]].*|[a-z]\) .*|\d{1,2}[.、)] ?\D.*"
-    r"|(?:주|자료|출처|비고|備考|資料|出典|出所|fuente|légende|zeichenerklärung|©)\s*\d*\s*[:：)）©].*|[©].*"
     r"|\(\d+ rows?\)|page:? ?\d+(?: (?:of|/) ?\d+)?|第\s?\d+\s?页.*|共\s?\d+\s?[条页行].*|end of (?:report|file|table).*"
     r"|(?:制表|审核|填表|填报|复核|打印|编制)(?:人|日期|单位|时间).*|(?:prepared|checked|approved|printed) (?:by|on)\b.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_TRAILING_NOTE = re.compile(r"\d{1,2}\s+\S.*|[a-z]\s*[)）]?\s+[A-ZÄÖÜ].*", re.DOTALL)  # below a table
 _SIGNATURE = re.compile(
     r".{0,8}(?:人|主管|会计|出纳|审核|制表|复核|签字|签章|盖章|负责|日期|经理|by|date|signature|signed|approved)\s*[:：].{0,30}",
     re.IGNORECASE,
@@ -414,7 +412,7 @@ class RowSorter:
         for number, label, after_blank in self._trailing:
             is_long = len(label) > max(_LONG_NOTE_CHARS, 2 * self._longest_label)
             is_note = is_note or after_blank or is_long or bool(_NOTE.fullmatch(label))
-            if is_note or _TRAILING_NOTE.fullmatch(label):
+            if is_note:
                 kinds[number] = "note"
             else:
                 self._remark("label_rows", number, label)
