@@ -66,7 +66,7 @@ def test_the_words_that_bear_out_sentences_are_marked_once_a_page() -> None:
     assert len({evidence_id for evidence_id, _, _ in viewer.asked}) == len(viewer.asked)
 
 
-def test_no_more_pages_than_the_limit_are_shown_and_it_is_said() -> None:
+def test_no_more_pages_than_the_limit_are_shown_with_a_message() -> None:
     html, viewer, _ = drawn(image("whole"), pages=1)
     assert html.count('<img class="page"') == len(viewer.asked) == 1
     many, viewer, _ = drawn(image("whole"), pages=100)

@@ -34,7 +34,7 @@ def remarks(text: str, folder: Path) -> str:
 
 
 @each_row(("text", "right"), [case[1:] for case in DOUBTS])
-def test_a_doubt_is_said(tmp_path: Path, text: str, right: str) -> None:
+def test_a_doubt_has_a_remark(tmp_path: Path, text: str, right: str) -> None:
     assert right in remarks(text, tmp_path)
 
 

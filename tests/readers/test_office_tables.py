@@ -206,7 +206,7 @@ def test_words_that_end_like_totals_stay_data(tmp_path: Path, text: str) -> None
     assert len(rows) == 3 and not remark(table, "unsummed")
 
 
-def test_every_computed_row_of_an_income_statement_is_said(tmp_path: Path) -> None:
+def test_every_computed_row_of_an_income_statement_has_a_remark(tmp_path: Path) -> None:
     rows = [
         ["", "Fiscal year ended September 30,", None], ["", 2023, 2022], ["Revenue"], ["  Product", 800, 700],
         ["  Services", 350, 310], ["Total revenue", 1150, 1010], ["Cost of revenue"], ["  Product", 500, 400],

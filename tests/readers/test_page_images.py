@@ -245,7 +245,7 @@ def test_pictures_and_scans_are_shown_without_marks() -> None:
     assert render_page(frames.getvalue(), "a.tiff", 2, []).width == 70
 
 
-def test_what_cannot_be_drawn_is_said(english: bytes) -> None:
+def test_a_page_that_cannot_be_drawn_has_a_message(english: bytes) -> None:
     assert fault(english, page=99) == "no page"
     assert fault(b"%PDF-1.7 nothing") == "damaged"
     assert fault(b"nothing", "a.png") == "damaged"

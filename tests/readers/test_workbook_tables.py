@@ -42,7 +42,7 @@ def read(made: Worksheet, folder: Path) -> list[tuple[list[str], list[tuple[Any,
     return [([column.name for column in table.columns], rows, _told(table)) for table, rows in read_table(path, folder)]
 
 
-def test_a_yearbook_table_has_joined_headings_and_its_title_and_notes_are_said(tmp_path: Path) -> None:
+def test_a_yearbook_table_has_joined_headings_and_remarks_on_its_title_and_notes(tmp_path: Path) -> None:
     made = sheet(
         [
             ["2-5 农村居民收入"], ["（2022-2023年）", None, None, None, None, "单位：元"],
@@ -71,7 +71,7 @@ def test_tables_beside_and_below_each_other_are_separate(tmp_path: Path) -> None
     assert "One of 3 tables that are read apart: A6:B9." in found[1][2]
 
 
-def test_hidden_cells_are_read_and_said(tmp_path: Path) -> None:
+def test_hidden_cells_are_read_with_a_remark(tmp_path: Path) -> None:
     made = sheet([["id", "qty", "secret"], [1, 3, "x"], [2, 4, "y"], [3, 5, "z"]])
     made.row_dimensions[3].hidden = True
     made.column_dimensions["C"].hidden = True
@@ -85,7 +85,7 @@ def test_hidden_cells_are_read_and_said(tmp_path: Path) -> None:
     assert "The sheet geheim is hidden" in second[2]
 
 
-def test_rows_that_a_filter_hides_are_read_and_said(tmp_path: Path) -> None:
+def test_rows_that_a_filter_hides_are_read_with_a_remark(tmp_path: Path) -> None:
     made = sheet([["id", "name"], [1, "a"], [2, "b"], [3, "a"]])
     made.auto_filter.ref = "A1:B4"
     made.auto_filter.add_filter_column(1, ["a"])
@@ -94,7 +94,7 @@ def test_rows_that_a_filter_hides_are_read_and_said(tmp_path: Path) -> None:
     assert len(rows) == 3 and "The sheet is filtered; 1 row" in remarks
 
 
-def test_formulas_without_results_and_errors_are_said(tmp_path: Path) -> None:
+def test_formulas_without_results_and_errors_have_remarks(tmp_path: Path) -> None:
     made = sheet([["item", "a", "sum"], ["x", 1, "=B2+1"], ["y", 3, "=B3+1"], ["z", "#N/A", 3]])
     made["B4"].data_type = "e"
     ((_, rows, remarks),) = read(made, tmp_path)
@@ -109,7 +109,7 @@ def test_a_sheet_of_formulas_without_results_is_refused(tmp_path: Path) -> None:
         detect_tables_of_kind(tmp_path / "f.xlsx", ".xlsx", "f.xlsx", {})
 
 
-def test_a_column_in_percent_is_said(tmp_path: Path) -> None:
+def test_a_column_in_percent_has_a_remark(tmp_path: Path) -> None:
     made = sheet([["name", "share", "n"], ["a", 0.125, 0.5], ["b", 0.5, 1.5]])
     made["B2"].number_format = made["B3"].number_format = "0.0%"
     ((_, rows, remarks),) = read(made, tmp_path)
