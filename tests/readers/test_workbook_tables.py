@@ -29,7 +29,7 @@ def sheet(rows: Sequence[Sequence[Any]]) -> Worksheet:
     return made
 
 
-def _told(table: FileTable) -> str:
+def _remark_text(table: FileTable) -> str:
     """Return the remarks on a table and the rows that are not in it."""
     return "\n".join([*reading_lines(table, "en"), *(f"{row.text} ({row.row})" for row in table.set_aside)])
 
@@ -39,7 +39,10 @@ def read(made: Worksheet, folder: Path) -> list[tuple[list[str], list[tuple[Any,
     path = folder / "book.xlsx"
     assert made.parent is not None
     made.parent.save(path)  # type: ignore[union-attr]
-    return [([column.name for column in table.columns], rows, _told(table)) for table, rows in read_table(path, folder)]
+    return [
+        ([column.name for column in table.columns], rows, _remark_text(table))
+        for table, rows in read_table(path, folder)
+    ]
 
 
 def test_a_yearbook_table_has_joined_headings_and_remarks_on_its_title_and_notes(tmp_path: Path) -> None:
